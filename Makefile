@@ -6,6 +6,9 @@ ORACLES ?= .venv-oracles
 export OMP_WAIT_POLICY ?= PASSIVE
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Search by meaning is part of the demo where `rankloop encoders get minilm` has put the encoder.
+ENCODERS ?= $(or $(RANKLOOP_ENCODERS),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rankloop/encoders)
+DEMO_EXTRAS := search,serve,report$(if $(wildcard $(ENCODERS)/minilm/model.onnx),$(shell echo ,text))
 TEST_EXTRAS := neural,text,search,serve,postgres,opensearch,report,trees,cluster,bench,dev
 
 .PHONY: test check unit quick oracles checkouts hardening format demo bench clean
@@ -41,7 +44,7 @@ format: $(VENV)/.test
 	$(BIN)/ruff format src tests examples benchmarks
 	$(BIN)/ruff check --fix src tests examples benchmarks
 
-demo: $(VENV)/.demo
+demo: $(VENV)/.demo-$(DEMO_EXTRAS)
 	$(BIN)/rankloop demo
 
 clean:
@@ -50,8 +53,8 @@ clean:
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(VENV)/bin/python pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[search,serve,report]"
+$(VENV)/.demo-$(DEMO_EXTRAS): $(VENV)/bin/python pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(DEMO_EXTRAS)]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/bin/python pyproject.toml constraints.txt

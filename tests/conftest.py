@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ["RANKLOOP_VECTORS"] = "off"  # no test writes to the user's cache
 
 settings.register_profile(
     "rankloop",

@@ -1,13 +1,19 @@
 """What the demo reads from the machine: the crawl, and sources that are never run."""
 
+import sys
 import textwrap
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from rankloop.demo.library import read_library, split_name
+from rankloop.demo.library import Library, read_library, split_name
 from rankloop.demo.stdlib import collect, popularity, references
 from rankloop.demo.usage import Usage, in_turns, read_usage, sources
+from rankloop.search import load_pipeline
+from tiny_encoder import Words, make_model
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +118,36 @@ def test_popularity_counts_packages(library, tmp_path):
     collection = collect(library, usage, tmp_path / "stdlib.index")
     assert collection.index["os.remove"]["popularity"] == pytest.approx(1.0986, abs=1e-3)  # log 3
     assert collection.index["os.remove"]["module_popularity"] == pytest.approx(1.0986, abs=1e-3)
+
+
+def test_an_encoder_gives_names_and_summaries_a_meaning(library, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Words))
+    monkeypatch.setenv("RANKLOOP_ENCODERS", str(tmp_path))
+    few = Library(dict(list(library.documents.items())[:50]), library.canonical, {"red shoe": {"open": 3}}, 0)
+    plain = collect(few, Usage(), tmp_path / "plain.index")
+    assert not [name for name in plain.features if name.startswith("similarity")]
+    make_model(tmp_path / "tiny")
+    found = collect(few, Usage(), tmp_path / "stdlib.index", encoder="tiny")
+    assert found.features == (*plain.features, "similarity(meaning)")
+    assert "meaning" in found.index[next(iter(few.documents))]
+    search = found.pipeline(found.feature_sum(found.bm25))
+    assert set(search.stages[0].vectors) == {"meaning"}
+    data = found.candidates(found.searches)
+    assert np.isfinite(data.X[:, list(data.feature_names).index("similarity(meaning)")]).all()
+    search.save(tmp_path / "search")
+    again = load_pipeline(tmp_path / "search", found.index, exact=True)
+    assert again("red shoe").ids.tolist() == search("red shoe").ids.tolist()
+
+
+def test_the_demo_takes_the_encoder_that_is_there_and_fetches_none(tmp_path, monkeypatch):
+    home = import_module("rankloop.demo.run_demo")
+    monkeypatch.setenv("RANKLOOP_ENCODERS", str(tmp_path))
+    monkeypatch.setattr(home, "find_spec", lambda module: object())
+    assert home.own_encoder() is None
+    make_model(tmp_path / "minilm")
+    assert home.own_encoder() == "minilm"
+    monkeypatch.setattr(home, "find_spec", lambda module: None if module == "tokenizers" else object())
+    assert home.own_encoder() is None
 
 
 def test_texts_that_name_a_document_refer_to_it(library):

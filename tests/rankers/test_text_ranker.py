@@ -1,6 +1,7 @@
 """TextRanker: packed BERT equals transformers', any loss, resume, bad input, stages and features."""
 
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -12,6 +13,7 @@ import tiny_bert
 from rankloop import losses
 from rankloop.clicks import PBM
 from rankloop.clicks import simulate as simulated
+from rankloop.data import Pairs as Preferences
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.propensity import Propensity
@@ -317,6 +319,29 @@ def test_what_is_missing_is_said(folder, judged, fitted, tmp_path):
             TextRanker(folder, documents=documents, **{name: value}).fit(data)
     with pytest.raises(ValueError, match="precision"):
         TextRanker(folder, documents=documents, precision="int4").fit(data)
+
+
+def test_onnx_weights_are_not_trained_and_the_error_says_what_is(folder, judged, tmp_path, monkeypatch):
+    data, documents = judged
+    monkeypatch.setenv("RANKLOOP_ENCODERS", str(tmp_path))
+    (tmp_path / "minilm").mkdir()
+    (tmp_path / "minilm" / "model.onnx").write_bytes(b"int8")
+    (tmp_path / "minilm" / "tokenizer.json").write_text("{}")
+    wanted = r"minilm holds an ONNX model.*rankloop encoders get minilm-full"
+    with pytest.raises(FileNotFoundError, match=wanted):
+        TextRanker("minilm", documents=documents).fit(data)
+    shutil.copytree(folder, tmp_path / "minilm-full")
+    assert TextRanker("minilm", documents=documents).open().scores("red hat", ["hat"]).shape == (1,)
+    (tmp_path / "minilm-full" / "model.safetensors").unlink()
+    with pytest.raises(FileNotFoundError, match=r"no model.safetensors.*an ONNX model is not trained here"):
+        TextRanker("minilm", documents=documents).fit(data)
+
+
+def test_pairs_that_the_loss_would_ignore_are_refused(folder, judged):
+    data, documents = judged
+    pairs = data.replace(pairs=Preferences(np.array([1]), np.array([0])))
+    with pytest.raises(ValueError, match="listnet would ignore the pairs"):
+        TextRanker(folder, documents=documents, loss="listnet").fit(pairs)
 
 
 def test_damaged_checkpoints_are_refused(folder, judged, tmp_path):

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tiny_bert
-from rankloop.search import Index, LateInteraction, TwoTower
+from rankloop.data import synthetic
+from rankloop.rankers import LinearRanker
+from rankloop.search import Features, Index, LateInteraction, TwoTower, first, load_pipeline
 from rankloop.search.late_interaction import max_sim
 
 torch = pytest.importorskip("torch")
@@ -179,6 +181,39 @@ def test_late_interaction_orders_the_first_and_is_saved(folder, shop, tmp_path):
     assert (index.retriever(k=9) >> loaded)("red blue green").ids.tolist() == again.ids.tolist()
     with pytest.raises(ValueError, match="k=1"):
         LateInteraction(folder, k=0)
+
+
+def test_a_pipeline_with_late_interaction_is_saved(folder, shop, tmp_path):
+    index = shop[0]
+    late = LateInteraction(folder, k=4, fields=["title"], device="cpu").add(index)
+    search = index.retriever(k=9) >> late >> first(5)
+    search.save(tmp_path / "search")
+    again = load_pipeline(tmp_path / "search", index, exact=True)
+    assert "9 texts of 160 bytes" in repr(again)
+    again.stages[1].device = "cpu"
+    for query in ("red blue green", "the sock"):
+        one, two = search(query), again(query)
+        assert one.ids.tolist() == two.ids.tolist()
+        np.testing.assert_array_equal(one.scores, two.scores)
+    assert again.fingerprint == search.fingerprint
+    other = index.retriever(k=9) >> LateInteraction(folder, k=3, device="cpu").add(index) >> first(5)
+    assert other.fingerprint != search.fingerprint
+    ranker = LinearRanker().fit(synthetic(n_queries=5, docs_per_query=4, n_features=1, seed=0))
+    whole = index.retriever(k=9) >> Features(["bm25(title)"]) >> ranker >> late >> first(5)
+    whole.save(tmp_path / "whole")
+    loaded = load_pipeline(tmp_path / "whole", index, exact=True)
+    assert loaded("red sock").ids.tolist() == whole("red sock").ids.tolist()
+    assert whole.fingerprint not in (search.fingerprint, other.fingerprint)
+
+
+def test_damaged_vectors_are_refused(folder, shop, tmp_path):
+    late = LateInteraction(folder, device="cpu").add(shop[0])
+    late.offsets = late.offsets + 1
+    late.save(tmp_path / "late")
+    with pytest.raises(ValueError, match="its vectors do not fit its documents; add the index"):
+        LateInteraction.load(tmp_path / "late")
+    with pytest.raises(ValueError, match="its vectors do not fit its documents; add the index"):
+        LateInteraction.from_bytes(late.to_bytes())
 
 
 def test_the_same_text_matches_itself_best(folder, shop):

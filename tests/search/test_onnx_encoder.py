@@ -17,60 +17,13 @@ from rankloop.search import Features, Index
 from rankloop.search.encoders import OnnxEncoder, find_encoder, get_encoder, open_encoder
 from rankloop.search.encoders.listed import ENCODERS, File, Listed, Repository, Wheel
 from rankloop.search.encoders.onnx_encoder import pooled
-
-WORDS = ["[PAD]", "red", "crimson", "shoe", "blue", "azure", "hat", "[UNK]"]
-TABLE = np.array(
-    [[9, 9, 9], [1, 0, 0], [0.9, 0.1, 0], [0, 0, 1], [0, 1, 0], [0.1, 0.9, 0], [0, 0.2, -1], [0.1, 0.1, 0.1]],
-    np.float32,
-)
-
-
-class Words:
-    """A stand-in for the tokenizer: words of the list by number."""
-
-    def __init__(self):
-        self.limit = 1000
-
-    @classmethod
-    def from_file(cls, path):
-        return cls()
-
-    def no_padding(self):
-        pass
-
-    def enable_truncation(self, max_length):
-        self.limit = max_length
-
-    def encode_batch(self, texts):
-        return [SimpleNamespace(ids=self._numbers(text)[: self.limit]) for text in texts]
-
-    def _numbers(self, text):
-        return [WORDS.index(word) if word in WORDS else 7 for word in text.lower().split()] or [7]
+from tiny_encoder import TABLE, WORDS, Words, make_model
 
 
 @pytest.fixture(autouse=True)
 def tokenizer(monkeypatch, request):
     if "minilm" not in request.fixturenames:
         monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Words))
-
-
-def make_model(folder):
-    """A table of vectors, one per token, as an ONNX model."""
-    onnx = pytest.importorskip("onnx")
-    pytest.importorskip("onnxruntime")
-    helper, number = onnx.helper, onnx.TensorProto
-    graph = helper.make_graph(
-        [helper.make_node("Gather", ["table", "input_ids"], ["hidden"], axis=0)],
-        "encoder",
-        [helper.make_tensor_value_info("input_ids", number.INT64, ["texts", "tokens"])],
-        [helper.make_tensor_value_info("hidden", number.FLOAT, ["texts", "tokens", 3])],
-        [onnx.numpy_helper.from_array(TABLE, "table")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    folder.mkdir(parents=True, exist_ok=True)
-    onnx.save(model, folder / "model.onnx")
-    (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": WORDS}}))
-    return folder
 
 
 @pytest.fixture

@@ -1,11 +1,17 @@
 """Versions are whole or refused; roles change together, or not at all."""
 
+import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 import rankloop as rl
+from rankloop.serve.config import Config
+from rankloop.serve.learning.run import _Parts, _pipeline
+from rankloop.serve.models.live import first_model
 from rankloop.serve.models.registry import Registry, Roles
+from tiny_encoder import Words, make_model
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +144,30 @@ def test_versions_are_numbered_once_whoever_registers(registry, search):
     for thread in work:
         thread.join()
     assert sorted(names) == [f"v{i}" for i in range(1, 7)]
+
+
+def test_models_over_an_index_with_an_encoder_are_served(registry, tmp_path, monkeypatch):
+    """Its features are logged by name: the first model and a learned one get their encoder from the index."""
+    monkeypatch.setitem(sys.modules, "tokenizers", SimpleNamespace(Tokenizer=Words))
+    index = rl.Index.create(
+        tmp_path / "shop.index",
+        {"title": "text", "meaning": "vector"},
+        encoder=str(make_model(tmp_path / "own")),
+    )
+    index.add([{"id": "1", "title": "red shoe"}, {"id": "2", "title": "blue hat"}])
+    index.commit()
+    names = ("similarity(meaning)", "length(title)")
+    config = Config(index=index.path, features=names)
+    model = first_model(index, config)
+    assert model.features.names == (*names, "bm25(title)")
+    registry.register(model, lineage={})
+    production = registry.load("v1", index)
+    found = production("crimson red shoe")
+    data = rl.RankingDataset(
+        found.columns["features"], [1, 0], [0, 0], feature_names=production.features.names
+    )
+    learned = _pipeline(_Parts(config, index, registry.store, registry), production, data, production.ranker)
+    registry.register(learned, lineage={})
+    again = registry.load("v2", index)("crimson red shoe")
+    assert again.ids.tolist() == found.ids.tolist() == ["1", "2"]
+    assert again.scores.tolist() == found.scores.tolist()

@@ -45,7 +45,7 @@ class Collection:
     def pipeline(self, ranker: Any) -> Pipeline:
         """The pipeline that a ranker serves in."""
         retriever = self.index.retriever(k=CANDIDATES, model=BM25(fields=dict(self.weights)), typos="missing")
-        joined: Pipeline = retriever >> Features(self.features) >> ranker >> first(PAGE)
+        joined: Pipeline = retriever >> Features.over(self.index, self.features) >> ranker >> first(PAGE)
         return joined
 
     def candidates(self, searches: Mapping[str, Mapping[str, float]]) -> RankingDataset:

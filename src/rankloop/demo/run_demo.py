@@ -1,15 +1,17 @@
 """The demo from its name: build a collection, then run the loop on it."""
 
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
+from rankloop._extras import MODULES
 from rankloop._names import one_of
 from rankloop.demo.collection import Collection
 from rankloop.demo.run_loop import SESSIONS, Demo, run_loop
 from rankloop.demo.steps import Steps
 from rankloop.demo.warm_up import compiling_demo
 
-__all__ = ["run_demo"]
+__all__ = ["own_encoder", "run_demo"]
 
 _ABOUT = {
     "stdlib": "Search Python by what you want to do: the standard library of this machine, no download.\n"
@@ -17,6 +19,7 @@ _ABOUT = {
     "movies": "Search movies with human labels (MSRD).\n"
     "People are simulated from the labels; every number is measured now. This takes a minute or two.\n",
 }
+ENCODER = "minilm"  # `rankloop encoders get minilm`
 FILES = 1_800  # Python sources that are read, from every package in turn: about 2 s of CPU time
 
 
@@ -60,10 +63,21 @@ def _stdlib(steps: Steps, folder: Path) -> Collection:
         with steps.step("usage", "how Python sources on this machine call it") as found:
             usage = read_usage(in_turns(sources()), most=FILES)
             found["files read"], found["packages"] = usage.files, len(usage.calls)
-    with steps.step("index", "the index") as found:
-        collection = collect(library, usage, folder / "stdlib.index")
+    encoder = own_encoder()
+    with steps.step("index", "the index" if encoder is None else "the index, with vectors") as found:
+        collection = collect(library, usage, folder / "stdlib.index", encoder=encoder)
         found["documents"] = len(collection.index)
+        if encoder is not None:
+            found["searched by words and"] = encoder
     return collection
+
+
+def own_encoder() -> str | None:
+    """The encoder that is on this machine with all that it needs; nothing is downloaded."""
+    from rankloop.search.encoders import find_encoder
+
+    there = find_encoder(ENCODER) is not None and all(find_spec(one) for one in MODULES["text"])
+    return ENCODER if there else None
 
 
 def _movies(steps: Steps, folder: Path, download: bool) -> Collection:

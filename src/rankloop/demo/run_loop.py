@@ -53,7 +53,8 @@ def run_loop(
     """Learn from simulated clicks on a collection, and compare the rankers on searches held out."""
     steps = Steps() if steps is None else steps
     person = user("pbm", max_grade=collection.max_grade)
-    with steps.step("candidates", f"the best {CANDIDATES} of each search by BM25, with features") as found:
+    by = "BM25 and meaning" if collection.index.encoders else "BM25"
+    with steps.step("candidates", f"the best {CANDIDATES} of each search by {by}, with features") as found:
         everything = collection.candidates(collection.searches)
         train, test = everything.split(0.5, seed=seed)
         found["features"] = everything.n_features

@@ -32,36 +32,39 @@ FEATURES = (
     *("unordered(summary)", "first(summary)", "window(summary)", "unordered(body)"),
     *(f"value({name})" for name in _NUMBERS),
 )
+MEANING = "meaning"  # the vector field, where there is an encoder
 _MENTION = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 
 
-def collect(library: Library, usage: Usage, path: Path) -> Collection:
-    """The collection, with an index at `path`."""
+def collect(library: Library, usage: Usage, path: Path, *, encoder: str | None = None) -> Collection:
+    """The collection, with an index at `path`; with an encoder it is searched by meaning too."""
     return Collection(
         name="stdlib",
         title="Search Python",
-        index=index_library(library, usage, path),
+        index=index_library(library, usage, path, encoder=encoder),
         weights={"name": 3.0, "summary": 2.0, "body": 1.0},
-        features=FEATURES,
+        features=FEATURES if encoder is None else (*FEATURES, f"similarity({MEANING})"),
         prior="value(popularity)",
         searches=library.searches,
         max_grade=3,
     )
 
 
-def index_library(library: Library, usage: Usage, path: Path) -> Index:
+def index_library(library: Library, usage: Usage, path: Path, *, encoder: str | None = None) -> Index:
     """An index of every document, with its popularity and other numbers that depend on no query."""
     fields: dict[str, Any] = {
         **dict.fromkeys(("name", "summary", "body", "last"), "text"),
         "letters": Field("text", source="last", analyser=Analyser(grams=(3, 3))),
         **dict.fromkeys(("kind", "module"), "keyword"),
         **dict.fromkeys(_NUMBERS, "number"),
+        **({} if encoder is None else {MEANING: "vector"}),
     }
     mentions, (popular, popular_modules) = references(library), popularity(library, usage)
-    index = Index.create(path, fields=fields)
+    index = Index.create(path, fields=fields, encoder=encoder)
+    vectors = _vectors(library, index)
     index.add(
-        _entry(document, popular[name], popular_modules[document["module"]], mentions[name])
-        for name, document in library.documents.items()
+        {**_entry(document, popular[name], popular_modules[document["module"]], mentions[name]), **vector}
+        for (name, document), vector in zip(library.documents.items(), vectors, strict=True)
     )
     index.commit()
     return index
@@ -103,6 +106,15 @@ def _entry(document: Mapping[str, Any], packages: int, of_module: int, mentions:
         "name_length": len(document["last"]),
         **{f"is_{one}": float(kind == one) for one in ("module", "class", "method", "exception")},
     }
+
+
+def _vectors(library: Library, index: Index) -> list[dict[str, Any]]:
+    """The meaning of each name and summary: whole bodies take many times as long, and say less."""
+    if MEANING not in index.encoders:
+        return [{}] * len(library.documents)
+    embedder = index.encoders[MEANING]
+    texts = [f"{split_name(name)}\n{one['summary']}" for name, one in library.documents.items()]
+    return [{MEANING: vector} for vector in embedder.encoder.encode(texts, cache=embedder.cache)]
 
 
 def _mentioned(document: Mapping[str, Any], canonical: Mapping[str, str]) -> set[str]:

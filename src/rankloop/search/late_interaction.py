@@ -20,6 +20,7 @@ from rankloop.search.stage import Stage
 __all__ = ["LateInteraction", "max_sim"]
 
 _KIND = "LateInteraction"
+_AGAIN = "add the index and save it again"
 _SCALE = 127.0
 _AT_ONCE = 1_024  # documents
 
@@ -53,7 +54,8 @@ class LateInteraction(Stage):
         self.checkpoint, self.fields, self.tokens, self.k, self.device = checkpoint, fields, tokens, k, device
         self.codes: Array = np.zeros((0, 0), np.int8)
         self.offsets: Ints = np.zeros(1, np.int64)
-        self._rows: dict[str, int] = {}
+        self._rows: dict[str, int] = {}  # in the order of the vectors
+        self._digest: str | None = None
         self._encoder: Any = None
 
     def __repr__(self) -> str:
@@ -90,6 +92,7 @@ class LateInteraction(Stage):
         self.codes = np.concatenate(parts) if parts else np.zeros((0, 0), np.int8)
         self.offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         self._rows = {key: at for at, key in enumerate(keys)}
+        self._digest = None
         return self
 
     def __call__(self, given: Candidates) -> Candidates:
@@ -117,27 +120,51 @@ class LateInteraction(Stage):
 
     def save(self, path: str | Path) -> None:
         """Write the stored vectors, without the network, to one file that `LateInteraction.load` reads."""
-        parameters = {
+        _archive.write(path, _KIND, self._about(), self._members())
+
+    @classmethod
+    def load(cls, path: str | Path) -> "LateInteraction":
+        """The stage that `save` wrote."""
+        return cls._made(_archive.read(path, _KIND, again=_AGAIN), str(path))
+
+    def to_bytes(self) -> bytes:
+        """What `save` writes, for a file within another: that of a pipeline."""
+        return _archive.pack(_KIND, self._about(), self._members())
+
+    @classmethod
+    def from_bytes(cls, whole: bytes) -> "LateInteraction":
+        """The stage whose `to_bytes` these are."""
+        return cls._made(_archive.unpack(whole, _KIND, again=_AGAIN), "its late interaction")
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the parameters and of the stored vectors."""
+        if self._digest is None:
+            made = hashlib.blake2b(np.ascontiguousarray(self.codes).tobytes(), digest_size=16)
+            made.update(np.ascontiguousarray(self.offsets).tobytes())
+            made.update("".join(self._rows).encode())
+            self._digest = made.hexdigest()
+        return hashlib.blake2b(f"{self._about()}{self._digest}".encode(), digest_size=16).hexdigest()
+
+    def _about(self) -> dict[str, Any]:
+        return {
             "checkpoint": str(self.checkpoint),
             "fields": None if self.fields is None else list(self.fields),
             "tokens": self.tokens,
             "k": self.k,
         }
-        order = sorted(self._rows, key=lambda key: self._rows[key])
-        keys = np.array(order, np.str_)
-        members: dict[str, _archive.Member] = {"codes": self.codes, "offsets": self.offsets, "keys": keys}
-        _archive.write(path, _KIND, parameters, members)
+
+    def _members(self) -> dict[str, _archive.Member]:
+        return {"codes": self.codes, "offsets": self.offsets, "keys": np.array(list(self._rows), np.str_)}
 
     @classmethod
-    def load(cls, path: str | Path) -> "LateInteraction":
-        """The stage that `save` wrote."""
-        parameters, members = _archive.read(path, _KIND, again="add the index and save it again")
-        made = cls(**parameters)
+    def _made(cls, saved: _archive.Archive, where: str) -> "LateInteraction":
+        made, members = cls(**saved.about), saved.members
         made.codes, made.offsets = np.asarray(members["codes"]), np.asarray(members["offsets"])
         keys = np.asarray(members["keys"]).tolist()
         sound = made.codes.ndim == 2 and len(made.offsets) == len(keys) + 1 and made.offsets[0] == 0
         if not sound or made.offsets[-1] != len(made.codes) or (np.diff(made.offsets) < 1).any():
-            raise ValueError(f"{path} is damaged: its vectors do not fit its documents; save it again")
+            raise ValueError(f"{where} is damaged: its vectors do not fit its documents; {_AGAIN}")
         made._rows = {str(key): at for at, key in enumerate(keys)}
         return made
 

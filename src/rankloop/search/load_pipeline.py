@@ -22,6 +22,7 @@ from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.first import first
 from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.late_interaction import LateInteraction
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.ranked import Ranked
 from rankloop.search.rerank import rerank
@@ -93,7 +94,8 @@ def _parts(search: Pipeline) -> dict[str, str]:
     if not isinstance(source, Retriever):
         raise ValueError(f"a saved pipeline starts with index.retriever(), got {source!r}")
     rankers = [stage.ranker for stage in search.stages if isinstance(stage, Ranked)]
-    by_text = len(rankers) == 1 and isinstance(search._ranked, rerank)
+    late = [stage.fingerprint for stage in search.stages if isinstance(stage, LateInteraction)]
+    by_text = isinstance(search._ranked, rerank) if len(rankers) == 1 else bool(late) and not rankers
     snapshot = source.index.snapshot
     manifest = snapshot.manifest
     fields = {name: field.to_dict() for name, field in manifest.fields.items()}
@@ -101,9 +103,9 @@ def _parts(search: Pipeline) -> dict[str, str]:
         "fields": _hash([fields, manifest.analyser.to_dict()]),
         "index": _hash(_contents(snapshot)),
         "features": "" if by_text else search.features.version,
-        "model": hashlib.blake2b(
-            b"".join(map(dumps, rankers or [search.ranker])), digest_size=16
-        ).hexdigest(),
+        "model": _digest(
+            b"".join(map(dumps, rankers if late else rankers or [search.ranker])) + "".join(late).encode()
+        ),
     }
 
 
@@ -135,6 +137,9 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
     if isinstance(stage, Ranked):
         members[f"model-{at}"] = dumps(stage.ranker)
         return {"ranker": f"model-{at}"}
+    if isinstance(stage, LateInteraction):
+        members[f"late-{at}"] = stage.to_bytes()
+        return {"late": f"late-{at}"}
     if isinstance(stage, collapse):
         return {"collapse": stage.threshold}
     if isinstance(stage, diversify):
@@ -142,8 +147,8 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
     if isinstance(stage, first):
         return {"first": stage.k}
     raise ValueError(
-        f"{stage!r} cannot be saved: a file holds a retriever, features, rankers, collapse(), diversify() "
-        "and first(k); join the rest after loading"
+        f"{stage!r} cannot be saved: a file holds a retriever, features, rankers, LateInteraction, "
+        "collapse(), diversify() and first(k); join the rest after loading"
     )
 
 
@@ -168,16 +173,15 @@ def _restored(
         if missing:
             raise ValueError(f"the pipeline has a feature of your own: load it with functions=[{missing[0]}]")
         declared = [own[name] if name in saved["own"] else name for name in saved["features"]]
-        of_index = {
-            name: one
-            for name, one in getattr(index, "encoders", {}).items()
-            if f"similarity({name})" in saved["features"]
-        }
-        return Features(declared, encoders={**of_index, **encoders}, history=history)
+        return Features.over(index, declared, encoders=encoders, history=history)
     if "ranker" in saved or "rerank" in saved:
         model = members[saved.get("ranker") or saved["rerank"]]
         assert isinstance(model, bytes)
         return Ranked(loads(model)) if "ranker" in saved else rerank(loads(model), k=saved["k"])
+    if "late" in saved:
+        stored = members[saved["late"]]
+        assert isinstance(stored, bytes)
+        return LateInteraction.from_bytes(stored)
     if "collapse" in saved:
         return collapse(saved["collapse"])
     if "diversify" in saved:

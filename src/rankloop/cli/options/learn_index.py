@@ -67,7 +67,7 @@ def _stages(config: "Config") -> "tuple[Retriever, Features]":
     from rankloop.serve.open_searchable import open_searchable
 
     engine = open_searchable(config)
-    features = Features(config.features) if config.features else Features.standard(engine)
+    features = Features.over(engine, config.features) if config.features else Features.standard(engine)
     model = BM25(fields=dict(config.weights) or None)
     return engine.retriever(k=config.candidates, model=model, typos=config.typos), features
 

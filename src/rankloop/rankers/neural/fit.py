@@ -12,7 +12,7 @@ from torch import nn
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.losses import loss, settle
+from rankloop.losses import Loss, loss, settle
 from rankloop.metrics import Metric
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
@@ -27,7 +27,7 @@ from rankloop.rankers.saving.codec import encode
 if TYPE_CHECKING:
     from rankloop.rankers.neural_ranker import NeuralRanker
 
-__all__ = ["batch_size", "explained", "fit", "identity_of", "quality_of"]
+__all__ = ["batch_size", "explained", "fit", "identity_of", "quality_of", "suited_loss"]
 
 _OF_SCORER = {"attention": ("blocks", "heads", "latent_cross"), "groupwise": ("group_size", "permutations")}
 _WHOLE = ("blocks", "epochs", "group_size", "heads", "patience", "permutations")
@@ -137,14 +137,8 @@ def _check(ranker: "NeuralRanker") -> None:
 
 
 def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
-    chosen = settle(loss(ranker.loss), data.y)
-    if data.pairs is not None and not chosen.takes_pairs:
-        raise ValueError(
-            f"the loss {chosen.name} would ignore the pairs of this data set; choose a pairwise loss, or "
-            "leave them out with data.replace(pairs=None)"
-        )
     return Recipe(
-        loss=chosen,
+        loss=suited_loss(ranker.loss, data),
         optimizer=ranker.optimizer,
         learning_rate=ranker.learning_rate,
         weight_decay=ranker.weight_decay,
@@ -157,6 +151,17 @@ def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
         patience=ranker.patience,
         seed=ranker.seed,
     )
+
+
+def suited_loss(given: str | Loss, data: RankingDataset) -> Loss:
+    """The loss for this data set: it knows the highest grade, and uses the pairs if there are some."""
+    chosen = settle(loss(given), data.y)
+    if data.pairs is not None and not chosen.takes_pairs:
+        raise ValueError(
+            f"the loss {chosen.name} would ignore the pairs of this data set; choose a pairwise loss, or "
+            "leave them out with data.replace(pairs=None)"
+        )
+    return chosen
 
 
 def quality_of(

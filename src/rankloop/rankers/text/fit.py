@@ -7,9 +7,8 @@ import torch
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.losses import loss, settle
 from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
-from rankloop.rankers.neural.fit import explained, identity_of, quality_of
+from rankloop.rankers.neural.fit import explained, identity_of, quality_of, suited_loss
 from rankloop.rankers.neural.processes import joined, own_device
 from rankloop.rankers.neural.training import Recipe, State, train
 from rankloop.rankers.text.documents import texts_of
@@ -96,14 +95,8 @@ def _check(ranker: "TextRanker") -> None:
 
 def recipe_of(ranker: "TextRanker", data: RankingDataset, device: torch.device) -> Recipe:
     """How this ranker is trained on this data."""
-    chosen = settle(loss(ranker.loss), data.y)
-    if data.pairs is not None and not chosen.takes_pairs:
-        raise ValueError(
-            f"the loss {chosen.name} would ignore the pairs of this data set; choose a pairwise loss, or "
-            "leave them out with data.replace(pairs=None)"
-        )
     return Recipe(
-        loss=chosen,
+        loss=suited_loss(ranker.loss, data),
         optimizer="adamw",
         learning_rate=ranker.learning_rate,
         weight_decay=ranker.weight_decay,

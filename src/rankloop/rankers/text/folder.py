@@ -26,6 +26,13 @@ def model_folder(name: str | Path) -> Path:
     for place in places:
         if (place / "config.json").is_file() and (place / TOKENIZER).is_file():
             return place
+    for place in places:
+        if any(place.glob("*.onnx")) or any(place.glob("onnx/*.onnx")):
+            raise FileNotFoundError(
+                f"{place} holds an ONNX model, which embeds texts for search and is not trained here; take "
+                "weights in single precision: run rankloop encoders get minilm-full, or name a folder with "
+                f"config.json, {TOKENIZER} and model.safetensors"
+            )
     raise FileNotFoundError(
         f"no pretrained model {str(name)!r} on this machine (looked in {', '.join(map(str, places))}): a "
         f"folder with config.json, {TOKENIZER} and model.safetensors is wanted; name such a folder, or run: "

@@ -79,8 +79,9 @@ def _weights(folder: Path) -> dict[str, Tensor]:
         parts = [read_safetensors(folder / Path(file).name) for file in files]
         return {name: value for part in parts for name, value in part.items()}
     raise FileNotFoundError(
-        f"{folder} has no model.safetensors; weights are read in that format alone, since a .bin file is a "
-        "pickle (transformers' save_pretrained writes safetensors)"
+        f"{folder} has no model.safetensors; weights are read in that format alone: a .bin file is a pickle, "
+        "and an ONNX model is not trained here (transformers' save_pretrained writes safetensors; rankloop "
+        "encoders get minilm-full fetches some)"
     )
 
 

@@ -14,6 +14,7 @@ from rankloop._arrays import Floats, Ints, Singles
 from rankloop._extras import require
 from rankloop._names import one_of
 from rankloop._progress import progress
+from rankloop.search.encoders.vector_cache import VectorCache, vector_folder
 
 __all__ = ["OnnxEncoder", "model_file", "pooled"]
 
@@ -61,11 +62,16 @@ class OnnxEncoder:
         vector: Singles = self.encode([text])[0]
         return vector
 
-    def encode(self, texts: Sequence[str]) -> Singles:
-        """One vector of length 1 per text."""
+    def encode(self, texts: Sequence[str], *, cache: VectorCache | None = None) -> Singles:
+        """One vector of length 1 per text; those in `cache` are taken from there, new ones are put there."""
         keys = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts]
         fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
-        made = dict(zip(fresh, self._encoded(list(fresh.values())), strict=True))
+        kept = {} if cache is None else cache.get(list(fresh))
+        new = {key: text for key, text in fresh.items() if key not in kept}
+        made = dict(zip(new, self._encoded(list(new.values())), strict=True))
+        if cache is not None:
+            cache.put(made)
+        made |= kept
         found = [made[key] if key in made else self._known[key] for key in keys]
         self._known.update(made)
         while len(self._known) > _REMEMBERED:
@@ -85,6 +91,13 @@ class OnnxEncoder:
         rules = {key: spelled.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "model")}
         made.update(json.dumps([rules, self.pooling, self.tokens], sort_keys=True).encode())
         return made.hexdigest()
+
+    def cache(self) -> VectorCache | None:
+        """The vectors of this encoder on disk; None where RANKLOOP_VECTORS says "off"."""
+        folder = vector_folder()
+        if folder is None:
+            return None
+        return VectorCache(folder, self.fingerprint, dimension=self.dimension)
 
     def _encoded(self, texts: list[str]) -> Singles:
         if not texts:

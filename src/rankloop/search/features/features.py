@@ -120,6 +120,23 @@ class Features(Stage):
                 names.append(f"similarity({name})")
         return cls([*names, *(CLICKS if history else ()), *more], encoders=encoders, history=history)
 
+    @classmethod
+    def over(
+        cls,
+        index: "Searchable",
+        declared: Sequence[str | Custom],
+        *,
+        encoders: Mapping[str, Encoder] | None = None,
+        history: ClickHistory | None = None,
+    ) -> "Features":
+        """Declared features; a similarity without an encoder given here has that of the index."""
+        own = {
+            name: one
+            for name, one in getattr(index, "encoders", {}).items()
+            if f"similarity({name})" in declared
+        }
+        return cls(declared, encoders={**own, **(encoders or {})}, history=history)
+
     def __len__(self) -> int:
         return len(self.names)
 

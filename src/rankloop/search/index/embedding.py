@@ -13,6 +13,7 @@ from rankloop.search.field import Field
 
 if TYPE_CHECKING:
     from rankloop.search.encoders import OnnxEncoder
+    from rankloop.search.encoders.vector_cache import VectorCache
 
 __all__ = ["AT_ONCE", "Embedder", "Embedding"]
 
@@ -78,6 +79,11 @@ class Embedder:
             )
         return found
 
+    @cached_property
+    def cache(self) -> "VectorCache | None":
+        """Vectors of documents on disk, so that the same text is encoded once also in another index."""
+        return self.encoder.cache()
+
     @property
     def fingerprint(self) -> str:
         return self.made.fingerprint
@@ -112,7 +118,7 @@ class Embedder:
                     if not self._has_vector(whole, given, old) and (text := self.text(whole)):
                         texts.append(text)
             if texts:
-                self.encoder.encode(texts)
+                self.encoder.encode(texts, cache=self.cache)
             yield from some
 
     def completed(

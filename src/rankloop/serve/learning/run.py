@@ -276,7 +276,7 @@ def _scores(pipeline: Pipeline, data: RankingDataset) -> Floats:
 
 def _pipeline(at: _Parts, production: Pipeline, data: RankingDataset, ranker: Ranker) -> Pipeline:
     """The retriever of production, the logged features, and the new ranker."""
-    features = Features(data.feature_names or ())
+    features = Features.over(at.index, data.feature_names or ())
     return Pipeline((production.stages[0],)) >> features >> ranker >> first(at.config.k)
 
 

@@ -51,7 +51,7 @@ def with_ubi(
     if frame is None:
         return window
     names = features.names if window is None else tuple(window.data.feature_names or ())
-    data = _described(window, index, Features(names), frame)
+    data = _described(window, index, Features.over(index, names), frame)
     if data is None:
         return window
     log = ClickLog.from_frame(frame if window is None else _beside(window.log.to_frame(), frame))

@@ -147,7 +147,8 @@ def first_model(index: Searchable, config: "Config") -> Pipeline:
         f"bm25({snapshot.text_fields[number]})": weight for number, weight in model.weights(snapshot).items()
     }
     if any(name not in features.names for name in weights):  # BM25 of every field is not among them
-        features = Features([*features.declared, *(name for name in weights if name not in features.names)])
+        missing = [name for name in weights if name not in features.names]
+        features = Features.over(index, [*features.declared, *missing])
     ranker = FeatureSum(weights, features=features.names)
     retriever = index.retriever(k=config.candidates, model=model, typos=config.typos)
     return retriever >> features >> ranker >> first(config.k)
@@ -155,4 +156,4 @@ def first_model(index: Searchable, config: "Config") -> Pipeline:
 
 def logged_features(index: Searchable, config: "Config") -> Features:
     """The features logged of every shown document, whichever version ranked it."""
-    return Features(config.features) if config.features else Features.standard(index)
+    return Features.over(index, config.features) if config.features else Features.standard(index)
