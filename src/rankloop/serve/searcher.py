@@ -65,9 +65,9 @@ class Searcher:
     ) -> SearchAnswer:
         """A page of results; recorded unless it is a preview or of one given version.
 
-        Of `address`, the person's, a keyed hash of its range is recorded. A page that is shown `again` has the
-        token that it had: what was drawn at random is the same, and it stays one record. To `browse` is to
-        see all documents where nothing is asked for.
+        Of `address`, the person's, a keyed hash of its range is recorded. A page that is shown
+        `again` comes with its token: what was drawn at random is the same, and it stays one record. To
+        `browse` is to see all documents where nothing is asked for.
 
         Past the deadline, by default `limits.seconds` from now, a `DeadlineExceeded` is raised.
         """
@@ -133,7 +133,7 @@ class Searcher:
                     bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
                 )
                 impression = self._recorder.page(shown)
-                if not place.sort:
+                if not place.sort and not again:
                     self._offer_to_shadow(live, query, passing, shown)
             seconds["record"] = time.perf_counter() - clock
         seconds["total"] = time.perf_counter() - start

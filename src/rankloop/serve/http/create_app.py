@@ -105,7 +105,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         )
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
-    app.add_middleware(Headers)
+    app.add_middleware(Headers, images=settings.card.image_sources)
     app.add_middleware(_Counted, metrics=app.state.metrics)
     if web.request_log:
         path = None if web.request_log == STANDARD_OUTPUT else settings.home / web.request_log
