@@ -22,6 +22,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "k": (1, 100),
     "swap_top": (2, 100),
     "learn_every": (0, 1e9),
+    "learn_after": (0, 1e9),
     "window_days": (0, 1e6),
     "retain_days": (0, 1e6),
     "threads": (0, 1024),
@@ -103,7 +104,8 @@ class Config:
     shown document, and what is learned from; without it that is `Features.standard`. `weights` are those of
     text fields for BM25, the first model. A share `swap_rate` of the pages outside experiments exchange two
     neighbours among the first `swap_top` with probability 1/2: propensities are estimated from them. Every
-    `learn_every` seconds a new ranker is learned; 0 means never. `learn_budget` is "usual" (a stack of
+    `learn_every` seconds a new ranker is learned, or once people clicked on `learn_after` pages since then; 0
+    means never. `learn_budget` is "usual" (a stack of
     corrections) or "quick" (one forest), as in `unbiased.learn`. `title` and `url` name stored fields, `site`
     the page, `examples` are queries to try on it and `examples_are` says which; `card` is what results show
     of a product. Scripts on the sites `origins` may call the API; of `proxies` the X-Forwarded headers are
@@ -129,6 +131,7 @@ class Config:
     swap_rate: float = 0.05
     swap_top: int = 10
     learn_every: float = 0.0
+    learn_after: int = 0
     learn_budget: str = "usual"
     window_days: float = 0.0
     retain_days: float = 0.0

@@ -20,6 +20,7 @@ from rankloop.search.text.query import Query
 __all__ = ["Bin", "Counts", "count_fields", "histogram", "number_bins", "value_counts"]
 
 HIGHEST = 0.99  # share of the documents below which bins end; the last one takes what lies above
+SAMPLE = 4096  # values that this is estimated from
 SAME = 1e-10  # numbers nearer to each other than this share of them are not told apart
 
 
@@ -118,20 +119,20 @@ def histogram(values: Floats, bins: int) -> list[Bin]:
     if top - low <= SAME * max(abs(low), abs(top), SAME):
         return []
     whole = bool((known == np.floor(known)).all())
-    cut = float(np.partition(known, at := math.ceil(HIGHEST * (len(known) - 1)))[at])
+    some = known[:: len(known) // SAMPLE + 1]
+    cut = float(np.partition(some, at := math.ceil(HIGHEST * (len(some) - 1)))[at])
     edges = _edges(low, cut if cut > low else top, bins, whole)
-    place = np.searchsorted(edges, known, side="right") - 1
+    from_here = [int((known >= edge).sum()) for edge in edges]
+    above = from_here if whole else [int((known > edge).sum()) for edge in edges]
     last = len(edges) - 2
-    counts = np.bincount(np.minimum(place, last), minlength=last + 1)
-    if not whole:  # an end belongs to both bins
-        inner = known[(place > 0) & (place <= last) & (known == edges[np.minimum(place, last)])]
-        counts += np.bincount(np.searchsorted(edges, inner) - 1, minlength=last + 1)
-    open_end = top > edges[-1] or (whole and top == edges[-1])
+    open_end = from_here[-1] if whole else above[-1]
     found = []
-    for at, count in enumerate(counts.tolist()):
-        high = float(edges[at + 1]) - (1.0 if whole else 0.0)
+    for at, edge in enumerate(edges[:-1].tolist()):
+        over = at == last and bool(open_end)
+        count = from_here[at] - (0 if over else above[at + 1])
         if count:
-            found.append(Bin(float(edges[at]), None if at == last and open_end else high, count))
+            high = float(edges[at + 1]) - (1.0 if whole else 0.0)
+            found.append(Bin(edge, None if over else high, count))
     return found
 
 

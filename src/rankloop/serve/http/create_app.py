@@ -127,8 +127,8 @@ def _free(prefix: str, app: FastAPI) -> str:
 
 @contextmanager
 def learning(settings: Config) -> Iterator[None]:
-    """Learn new rankers beside the service for as long as it runs, if `learn_every` is set."""
-    if settings.learn_every <= 0:
+    """Learn new rankers beside the service for as long as it runs, if the config says when."""
+    if settings.learn_every <= 0 and settings.learn_after <= 0:
         yield
         return
     from rankloop.serve.learning.schedule import Schedule

@@ -8,6 +8,7 @@ from rankloop.serve.http.schema import RangeCount
 from rankloop.serve.pages.address import FILTER, SearchAddress
 
 __all__ = [
+    "MORE",
     "Bar",
     "Choice",
     "Facet",
@@ -97,14 +98,20 @@ def _ranged(fields: Mapping[str, Field]) -> list[str]:
     return [name for name, field in fields.items() if field.kind in ("number", "date")][:SPANS]
 
 
-def facets(counts: Mapping[str, Mapping[str, int]], address: SearchAddress) -> Iterable[Facet]:
-    """Fields with a value that several results share, or with a chosen filter; what is chosen comes first."""
+def facets(
+    counts: Mapping[str, Mapping[str, int]], address: SearchAddress, more: int = MORE
+) -> Iterable[Facet]:
+    """Fields with a value that several results share, or with a chosen filter; what is chosen comes first.
+
+    Below the first few values of each there are `more`.
+    """
     for name, values in counts.items():
         chosen = [value for key, value in address.chosen if key == FILTER + name]
         known = {value.casefold(): value for value in values}
         shown = dict.fromkeys(known.get(value.casefold(), value) for value in chosen)
         shown |= dict.fromkeys(value for value in values if value not in shown)
         folded = {value.casefold() for value in chosen}
+        first = max(CHOICES, len(folded))
         choices = [
             Choice(
                 name,
@@ -113,13 +120,12 @@ def facets(counts: Mapping[str, Mapping[str, int]], address: SearchAddress) -> I
                 values.get(value, 0),
                 value.casefold() in folded,
             )
-            for value in shown
+            for value in list(shown)[: first + more]
         ]
         divides = len(choices) > 1 and max(choice.count for choice in choices) > 1
         if divides or chosen:
-            first = max(CHOICES, len(folded))
-            rest = tuple(choices[first : first + MORE])
-            yield Facet(name, tuple(choices[:first]), rest, len(choices) - first - len(rest))
+            rest = tuple(choices[first:])
+            yield Facet(name, tuple(choices[:first]), rest, len(shown) - first - len(rest))
 
 
 def spans(

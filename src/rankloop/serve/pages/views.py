@@ -13,7 +13,7 @@ from rankloop.search.text.snippet import snippet
 from rankloop.serve.card_settings import CardSettings
 from rankloop.serve.http.schema import Result, SearchAnswer
 from rankloop.serve.pages.address import FILTER, SearchAddress
-from rankloop.serve.pages.narrowing import Choice, Facet, Order, Span, facets, orders, spans
+from rankloop.serve.pages.narrowing import MORE, Choice, Facet, Order, Span, facets, orders, spans
 
 __all__ = ["Card", "Hit", "View", "document_path", "hits", "view"]
 
@@ -93,7 +93,7 @@ def view(
         found=max(answer.found, end),
         seconds=answer.seconds.get("total", sum(answer.seconds.values())),
         results=shown,
-        facets=list(facets(answer.facets, address)),
+        facets=list(facets(answer.facets, address, more=MORE if settled else 0)),
         spans=list(spans(index.fields, answer.ranges, address)),
         orders=orders(index.fields, address),
         chosen=[Choice(name, value, address.toggled(name, value).href, chosen=True) for name, value in names],
