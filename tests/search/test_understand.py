@@ -70,6 +70,39 @@ def test_without_typos_words_are_completed_but_not_corrected(shop):
     assert shop.retriever().understood("headph*").text == "headphones"
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "blue headphnes",
+        "cold baer",
+        "baer -glass",
+        "+headphnes blue",
+        "title:headphnes",
+        "blue headph headph*",
+    ],
+)
+@pytest.mark.parametrize("match", ["any", "all"])
+def test_a_misspelt_query_has_the_list_of_the_corrected_one(shop, typed, match):
+    retrieve = shop.retriever(typos="missing", match=match)
+    wrong = retrieve(typed)
+    right = retrieve(wrong.query.understood)
+    assert right.query.typed is None
+    assert len(right) > 0
+    assert wrong.ids.tolist() == right.ids.tolist()
+    assert wrong.scores.tolist() == right.scores.tolist()
+    assert wrong.leaves == right.leaves
+    assert wrong.matches == right.matches
+    assert retrieve.score(typed, right.ids).tolist() == right.scores.tolist()
+
+
+def test_a_prefix_that_was_written_finds_all_words_that_it_begins(shop):
+    """Its features are those of one word, its candidates are not."""
+    found = shop.retriever()("b*")
+    assert sorted(found.ids.tolist()) == [0, 1, 3, 4, 5, 6]  # blue, bear, beer
+    assert found.query.text == "blue"
+    assert found.query.finding.clauses == found.query.typed.clauses
+
+
 def test_features_are_those_of_the_understood_query(shop):
     features = Features.standard(shop)
     retrieve = shop.retriever(typos="missing")
@@ -146,6 +179,9 @@ def test_a_naive_reader_understands_the_same(tmp_path_factory, documents, words)
     assert len(found) == len(options)
     for word, allowed in zip(found, options, strict=True):
         assert word in allowed
+    wrong, right = (index.retriever(typos="missing")(text) for text in (" ".join(words), query.text))
+    assert wrong.ids.tolist() == right.ids.tolist()
+    assert wrong.scores.tolist() == right.scores.tolist()
 
 
 @given(st.text(alphabet='ab+-":* price><.1', max_size=30))

@@ -154,7 +154,7 @@ def test_typing_clicking_and_coming_back_is_in_the_store(shop, browser):
             page.keyboard.type(letter)
             page.clock.run_for(130)
         expect(page.locator(".results[data-impression=''] .result").first).to_be_visible()
-        expect(page.get_by_role("searchbox")).to_be_focused()
+        expect(page.get_by_role("combobox", name="Search")).to_be_focused()
         expect(page.locator(".welcome")).to_have_count(0)
         page.clock.run_for(700)
         settled(page)
@@ -268,7 +268,7 @@ def test_the_keyboard_is_enough(shop, browser):
         page.keyboard.press("Tab")
         expect(page.get_by_text("Skip to the content")).to_be_focused()
         page.keyboard.press("/")
-        expect(page.get_by_role("searchbox")).to_be_focused()
+        expect(page.get_by_role("combobox", name="Search")).to_be_focused()
         page.keyboard.press("ArrowDown")
         expect(page.locator("a.open").nth(0)).to_be_focused()
         page.keyboard.press("j")
@@ -310,7 +310,7 @@ def test_trouble_is_said_and_enter_tries_again(shop, browser):
         page.keyboard.press("Enter")
         settled(page)
         page.route("**/fragment*", lambda one: one.abort())
-        page.get_by_role("searchbox").fill("shoe")
+        page.get_by_role("combobox", name="Search").fill("shoe")
         expect(page.locator("#found.old")).to_be_visible()  # results of another query do not look fresh
         page.unroute("**/fragment*")
         page.keyboard.press("Enter")
@@ -359,7 +359,7 @@ def shown_without_scripts(page):
 def test_nothing_that_was_typed_or_stored_runs(shop, browser):
     with tab(browser, shop) as page:
         page.goto("/")
-        page.get_by_role("searchbox").press_sequentially(f"evil {EVIL}")
+        page.get_by_role("combobox", name="Search").press_sequentially(f"evil {EVIL}")
         settled(page)
         page.locator("[data-why]").first.click()
         expect(page.locator(".why")).to_be_visible()

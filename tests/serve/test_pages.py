@@ -127,9 +127,10 @@ def test_who_searches_is_a_random_number_and_only_its_hash_is_stored(client, ser
         answer.headers["set-cookie"],
     )
     number = client.cookies["rankloop_user"]
-    assert "set-cookie" not in client.get("/", params={"q": "red polish"}).headers
-    wait_until(lambda: len(pages_of(service, "red polish")) == 2)
-    users = {service.store.page(id).user for id in pages_of(service, "red polish")}
+    assert "rankloop_user" not in client.get("/", params={"q": "blue polish"}).headers["set-cookie"]
+    both = ("red polish", "blue polish")
+    wait_until(lambda: all(pages_of(service, one) for one in both))
+    users = {service.store.page(id).user for one in both for id in pages_of(service, one)}
     assert len(users) == 1
     assert number not in users
     assert client.post("/forget-me", follow_redirects=False).status_code == 303
@@ -152,7 +153,10 @@ def test_keystrokes_are_answered_and_not_recorded(client, service):
     assert settled.all("div", **{"class": "results"})[0]["data-impression"]
     wait_until(lambda: pages_of(service, "running things"))
     assert pages_of(service, "runn") == pages_of(service, "runn*") == []
-    assert read(client.get("/fragment", params={"q": " "}), 400)
+    assert read(client.get("/fragment"), 400)
+    everything = read(client.get("/fragment", params={"q": " "}))
+    assert everything.all("div", **{"class": "results"})[0]["data-impression"] == ""
+    assert len(everything.all("li", **{"class": "result"})) == 10
 
 
 def test_a_guess_of_the_browser_is_no_page(client):

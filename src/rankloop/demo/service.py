@@ -24,6 +24,7 @@ __all__ = ["prepare", "serve", "typical_search"]
 
 RECORDED = 15_000  # pages that are put into the event store
 GAINS = 4  # searches to try that learning improved
+LEARN_AFTER = 20  # pages with a click after which what visitors did is learned from
 DUELS = 1000  # interleaved pages in the event store
 
 
@@ -96,6 +97,8 @@ def _settings(demo: Demo) -> Path:
         "candidates": CANDIDATES,
         "k": PAGE,
         "swap_rate": 0.1,
+        "learn_after": LEARN_AFTER,
+        "learn_budget": "quick",
         "open_dashboard": True,
         **_examples(demo),
         "features": list(collection.features),

@@ -14,6 +14,7 @@ from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
 from rankloop.search import Features, Field, Index, Query, Retriever
 from rankloop.search.index.added import Added
+from rankloop.search.index.counts import Counts
 from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Snapshot
@@ -81,6 +82,12 @@ class Embedded:
     def facets(self, query: str | Query, field: str, **options: Any) -> dict[str, int]:
         """How many matching documents have each value of a keyword field."""
         return self.index.facets(query, field, **options)
+
+    def counts(
+        self, query: str | Query, facets: Iterable[str] = (), ranges: Iterable[str] = (), **options: Any
+    ) -> Counts:
+        """The facets of several keyword fields and the histograms of several number fields."""
+        return self.index.counts(query, facets, ranges, **options)
 
     def retrieve(
         self,

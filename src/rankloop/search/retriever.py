@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Bytes, Floats, Ints, Ints32, Singles
 from rankloop._names import one_of
-from rankloop.search.bm25 import BM25, Contribution, Found
+from rankloop.search.bm25 import BM25, Contribution, Found, Leaf
 from rankloop.search.bm25f import BM25F
 from rankloop.search.candidates import Candidates
 from rankloop.search.deadline import Deadline
@@ -42,11 +42,13 @@ class Retriever(Stage):
     `Query` brings its vectors). With both, each source lists its k best; every document of the pool is scored
     by every source, the scores are fused, and the best k remain. `fusion` is "weighted" (the weighted sum of
     scores, each brought to 0..1 over the pool) or "rrf" (reciprocal rank fusion). `match` is "any" or "all"
-    words; `typos` is "never", "missing" (correct words that the index does not have) or "always". A misspelt
-    word or a prefix finds all words like it; the query of the candidates has the likeliest of them.
+    words; `typos` is "never", "missing" (correct words that the index does not have) or "always" (words near
+    any word count too). A misspelt query has the candidates of the corrected one, which is theirs; a prefix
+    finds all words that it begins, and their query has the likeliest of them.
 
     `sort` is a number or date field, with a minus for the largest first: the first k of all documents that
-    match by words, those without a value last. An empty query finds all documents that pass the filters.
+    match by words, those without a value last. An empty query finds all documents that pass the filters, and
+    all there are with `filters={}`; without any, it finds nothing.
 
     The first `clauses` different words and conditions of a query count; a prefix or a misspelt word stands
     for at most `expansions` words, and all of them in a field for twenty times as many. `query.cut` of the
@@ -105,15 +107,16 @@ class Retriever(Stage):
     def __call__(self, given: str | Query, *, deadline: Deadline | None = None) -> Candidates:
         """The candidates for a query, best first; past the deadline a `DeadlineExceeded` is raised."""
         snapshot = self.index.snapshot
-        expander = self._expander(given, snapshot, deadline)
+        typed = self._expander(given, snapshot, deadline)
         fields = tuple(self.model.weights(snapshot))
+        query = self._understood(given, typed)
+        expander = typed if query.typed is None else Expander(query.finding, snapshot, self.expansions)
         leaves = leaves_of(expander, fields, self.typos)
-        query = self._understood(given, expander)
-        if expander.cut:
-            query = replace(query, cut=(*query.cut, *expander.cut))
+        if cut := dict.fromkeys((*typed.cut, *expander.cut)):
+            query = replace(query, cut=(*query.cut, *cut))
         empty = Candidates(query, snapshot, np.empty(0, np.int64), np.empty(0), leaves=tuple(leaves))
         order = sort_field(self.sort, snapshot.fields)
-        if not query.clauses and not query.vectors and not self.filters and order is None:
+        if not query.clauses and not query.vectors and self.filters is None and order is None:
             return empty
         allowed = allowed_documents(expander, fields, self.filters or {}, self.match, self.typos)
         if order is not None:
@@ -153,7 +156,7 @@ class Retriever(Stage):
         """The word scores of given documents; nan for those that are not in the index."""
         found = self.looked_up(given, ids)
         snapshot = found.snapshot
-        leaves = leaves_of(self._expander(given, snapshot), tuple(self.model.weights(snapshot)), self.typos)
+        leaves = self._leaves(found)
         known = snapshot.rows_of([str(id) for id in ids])
         scores = np.full(len(known), np.nan)
         scores[known >= 0] = self.model.score(snapshot, leaves, known[known >= 0])
@@ -164,9 +167,7 @@ class Retriever(Stage):
         found = self.looked_up(given, [id])
         if not len(found):
             raise ValueError(f"no document {id!r} in {self.index!r}")
-        snapshot = found.snapshot
-        leaves = leaves_of(self._expander(given, snapshot), tuple(self.model.weights(snapshot)), self.typos)
-        return self.model.explain(snapshot, leaves, int(found.rows[0]))
+        return self.model.explain(found.snapshot, self._leaves(found), int(found.rows[0]))
 
     def tune(
         self, queries: Mapping[Any, str | Query], judgments: Mapping[Any, Mapping[Any, float]], *, k: int = 10
@@ -196,10 +197,16 @@ class Retriever(Stage):
                 pools.append(self._summands(found.sources, found.ranks))
         return pools, labels
 
+    def _leaves(self, found: Candidates) -> list[Leaf]:
+        """The terms that score documents which were looked up."""
+        snapshot = found.snapshot
+        expander = Expander(found.query.finding, snapshot, self.expansions)
+        return leaves_of(expander, tuple(self.model.weights(snapshot)), self.typos)
+
     def _expander(
         self, given: str | Query, snapshot: "Snapshot", deadline: Deadline | None = None
     ) -> Expander:
-        """The expansions of a query as it was typed: a misspelt word also stands for words like it."""
+        """The expansions of a query as it was typed."""
         query = as_query(given, snapshot.fields)
         query = (query.typed or query).at_most(self.clauses)
         if deadline is not None:

@@ -1,10 +1,11 @@
 """What a service searches: an index, or an engine behind the same interface."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from rankloop.search.field import Field
+    from rankloop.search.index.counts import Counts
     from rankloop.search.index.match import Filters
     from rankloop.search.index.snapshot import Snapshot
     from rankloop.search.retriever import Retriever
@@ -55,3 +56,7 @@ class Searchable(Protocol):
         match: str = "any",
         typos: str = "never",
     ) -> dict[str, int]: ...
+
+    def counts(
+        self, query: "str | Query", facets: Iterable[str] = (), ranges: Iterable[str] = (), **options: Any
+    ) -> "Counts": ...

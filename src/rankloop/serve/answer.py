@@ -49,7 +49,7 @@ def run_stages(
 ) -> TimedCandidates:
     """Run a pipeline without its cut `first(n)`, which the caller makes, and time its stages.
 
-    What is sorted by a field is only retrieved.
+    What is sorted by a field is only retrieved. An empty query finds all documents that pass the filters.
     """
     seconds: Seconds = {}
     start = time.perf_counter()
@@ -68,7 +68,7 @@ def run_stages(
 
 
 def _filtered(stage: StageLike, filters: Mapping[str, Any] | None, sort: str | None) -> StageLike:
-    if isinstance(stage, Retriever) and (filters or sort):
+    if isinstance(stage, Retriever) and (filters is not None or sort):
         return replace(stage, filters={**(stage.filters or {}), **(filters or {})}, sort=sort)
     return stage
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
+from rankloop.serve.card_settings import CardSettings
 from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
@@ -21,6 +22,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "k": (1, 100),
     "swap_top": (2, 100),
     "learn_every": (0, 1e9),
+    "learn_after": (0, 1e9),
     "window_days": (0, 1e6),
     "retain_days": (0, 1e6),
     "threads": (0, 1024),
@@ -102,10 +104,12 @@ class Config:
     shown document, and what is learned from; without it that is `Features.standard`. `weights` are those of
     text fields for BM25, the first model. A share `swap_rate` of the pages outside experiments exchange two
     neighbours among the first `swap_top` with probability 1/2: propensities are estimated from them. Every
-    `learn_every` seconds a new ranker is learned; 0 means never. `learn_budget` is "usual" (a stack of
+    `learn_every` seconds a new ranker is learned, or once people clicked on `learn_after` pages since then; 0
+    means never. `learn_budget` is "usual" (a stack of
     corrections) or "quick" (one forest), as in `unbiased.learn`. `title` and `url` name stored fields, `site`
-    the page, `examples` are queries to try on it and `examples_are` says which. Scripts on the sites
-    `origins` may call the API; of `proxies` the X-Forwarded headers are trusted.
+    the page, `examples` are queries to try on it and `examples_are` says which; `card` is what results show
+    of a product. Scripts on the sites `origins` may call the API; of `proxies` the X-Forwarded headers are
+    trusted.
 
     >>> Config(index="shop.index").database
     'sqlite:///shop.serve/events.db'
@@ -127,6 +131,7 @@ class Config:
     swap_rate: float = 0.05
     swap_top: int = 10
     learn_every: float = 0.0
+    learn_after: int = 0
     learn_budget: str = "usual"
     window_days: float = 0.0
     retain_days: float = 0.0
@@ -141,6 +146,7 @@ class Config:
     rank_with: Path | str = ""
     gate: GateSettings = GateSettings()
     influence: InfluenceSettings = InfluenceSettings()
+    card: CardSettings = field(default_factory=CardSettings)
     limits: Limits = Limits()
     web: WebSettings = field(default_factory=WebSettings)
     seed: int | None = None
@@ -198,7 +204,7 @@ class Config:
     def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
         parts: dict[str, type] = {"gate": GateSettings, "influence": InfluenceSettings, "limits": Limits}
-        parts["web"] = WebSettings
+        parts |= {"web": WebSettings, "card": CardSettings}
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
         for name, value in settings.items():
@@ -275,6 +281,8 @@ def _part(kind: type, name: str, value: Any) -> Any:
 def _typed(name: str, value: Any, kind: type) -> Any:
     if kind is float and type(value) is int:
         return float(value)
+    if kind is tuple:
+        return tuple(_typed(name, value, list))
     if type(value) is not kind:
         raise ValueError(f"{name} is a {kind.__name__}, got {value!r}")
     return value

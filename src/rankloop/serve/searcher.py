@@ -10,6 +10,7 @@ import numpy as np
 
 from rankloop._arrays import Singles
 from rankloop.search import Candidates, Deadline, Query, Retriever, Searchable
+from rankloop.search.index.counts import Counts
 from rankloop.serve.answer import Place, Seconds, as_filters, query_of, run_stages
 from rankloop.serve.config import Config
 from rankloop.serve.desk.hands import Hands, Rule
@@ -21,7 +22,7 @@ from rankloop.serve.events.signer import new_page_id
 from rankloop.serve.experiments.composition import ComposedPage, compose, compose_following
 from rankloop.serve.experiments.policy import Arm, arm_of
 from rankloop.serve.explanation import explain
-from rankloop.serve.http.schema import Comparison, Explanation, SearchAnswer, SearchRequest, Side
+from rankloop.serve.http.schema import Comparison, Explanation, RangeCount, SearchAnswer, SearchRequest, Side
 from rankloop.serve.models.live import Live, Model, logged_features
 from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.presenter import Presenter
@@ -59,17 +60,21 @@ class Searcher:
         bot: bool = False,
         address: str | None = None,
         deadline: Deadline | None = None,
+        again: str | None = None,
+        browse: bool = False,
     ) -> SearchAnswer:
         """A page of results; recorded unless it is a preview or of one given version.
 
-        Of `address`, the person's, a keyed hash of its range is recorded.
+        Of `address`, the person's, a keyed hash of its range is recorded. A page that is shown
+        `again` comes with its token: what was drawn at random is the same, and it stays one record. To
+        `browse` is to see all documents where nothing is asked for.
 
         Past the deadline, by default `limits.seconds` from now, a `DeadlineExceeded` is raised.
         """
         start = time.perf_counter()
         place = Place.of(request, self.config, self.index.fields)
         self.config.limits.check(request.query, place.k)
-        shown_before = self._recorder.page_of(request.impression)
+        shown_before = self._recorder.page_of(request.impression or again)
         record = record and request.record and version is None and (not place.offset or bool(shown_before))
         page_id, live = shown_before or new_page_id(), self._versions.live
         user = self._recorder.user(request.user)
@@ -78,10 +83,11 @@ class Searcher:
             arm = Arm((live.production.version if version is None else version,))
         query = self._query(request.query, request.user_features, request.unfinished, deadline)
         filters = as_filters(request.filters, self.index.fields)
+        passing = filters if filters or browse else None
         models = [self._versions.model(one) for one in arm.versions]
-        answers = [run_stages(models[0].pipeline, query, filters=filters, sort=place.sort)]
+        answers = [run_stages(models[0].pipeline, query, filters=passing, sort=place.sort)]
         query = answers[0].found.query  # as it was understood, for all that follows
-        answers += [run_stages(model.pipeline, query, filters=filters) for model in models[1:]]
+        answers += [run_stages(model.pipeline, query, filters=passing) for model in models[1:]]
         rules = self.hands.matching(request.query) if version is None and not place.sort else []
         rankings, by_hand = self._by_hand([one.found for one in answers], rules, query, place, not filters)
         fixed = by_hand.placed if by_hand else ()
@@ -92,7 +98,7 @@ class Searcher:
                 seconds[name] = seconds.get(name, 0.0) + took
         clock = time.perf_counter()
         results = self.presenter.results(page.shown, request.fields, first=place.offset + 1)
-        facets = {name: self._facet(models[0], query, name, filters) for name in request.facets}
+        counts = self._counts(models[0], query, request, filters)
         seconds["show"] = time.perf_counter() - clock
         ranker = f"sort {place.sort}" if place.sort else " + ".join(arm.versions)
         impression = None
@@ -127,8 +133,8 @@ class Searcher:
                     bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
                 )
                 impression = self._recorder.page(shown)
-                if not place.sort:
-                    self._offer_to_shadow(live, query, filters, shown)
+                if not place.sort and not again:
+                    self._offer_to_shadow(live, query, passing, shown)
             seconds["record"] = time.perf_counter() - clock
         seconds["total"] = time.perf_counter() - start
         return SearchAnswer(
@@ -136,7 +142,11 @@ class Searcher:
             query=request.query,
             found=answers[0].found.matches,
             results=results,
-            facets=facets,
+            facets=counts.values,
+            ranges={
+                name: [RangeCount(min=one.low, max=one.high, count=one.count) for one in bins]
+                for name, bins in counts.ranges.items()
+            },
             ranker=ranker,
             generation=self.index.generation,
             seconds=seconds,
@@ -217,15 +227,19 @@ class Searcher:
             fixed=fixed,
         )
 
-    def _facet(self, model: Model, query: Query, name: str, filters: Mapping[str, Any]) -> dict[str, int]:
-        """Counts of the documents that the query finds, misspelt words and all.
+    def _counts(
+        self, model: Model, query: Query, request: SearchRequest, filters: Mapping[str, Any]
+    ) -> Counts:
+        """Counts of the documents that the query finds, as it was understood.
 
         The filter of the field itself does not count, so that the other values to choose from stay.
         """
-        others = {one: wanted for one, wanted in filters.items() if one != name}
+        if not request.facets and not request.ranges:
+            return Counts({}, {})
         source = model.pipeline.stages[0]
         match, typos = (source.match, source.typos) if isinstance(source, Retriever) else ("any", "never")
-        return self.index.facets(query, name, filters=others, match=match, typos=typos)
+        asked = {"k": request.facet_values, "filters": filters, "match": match, "typos": typos}
+        return self.index.counts(query, request.facets, request.ranges, **asked)
 
     def _by_hand(
         self, rankings: list[Candidates], rules: list[Rule], query: Query, place: Place, fetch: bool
@@ -245,7 +259,9 @@ class Searcher:
             return np.asarray(shown.columns["features"], np.float32)
         return self.features.matrix(shown)
 
-    def _offer_to_shadow(self, live: Live, query: Query, filters: Mapping[str, Any], page: ShownPage) -> None:
+    def _offer_to_shadow(
+        self, live: Live, query: Query, filters: Mapping[str, Any] | None, page: ShownPage
+    ) -> None:
         version = live.roles.shadow
         if version is None or page.policy not in ("plain", "swap"):
             return

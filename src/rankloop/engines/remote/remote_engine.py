@@ -19,6 +19,7 @@ from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
 from rankloop.search import Candidates, Field, Index, Query
 from rankloop.search.index.added import Added
+from rankloop.search.index.counts import Counts
 from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest, Snapshot
@@ -190,6 +191,17 @@ class RemoteEngine(ABC):
         typos: str = "never",
     ) -> dict[str, int]:
         """How many matching documents have each value of a keyword field: the k most frequent values."""
+
+    def counts(
+        self, query: str | Query, facets: Iterable[str] = (), ranges: Iterable[str] = (), **options: Any
+    ) -> Counts:
+        """The facets of several keyword fields, each without its own filter; there are no histograms."""
+        filters: Filters = options.pop("filters", None) or {}
+        found = {}
+        for field in facets:
+            others = {name: wanted for name, wanted in filters.items() if name != field}
+            found[field] = self.facets(query, field, filters=others, **options)
+        return Counts(found, {})
 
     @abstractmethod
     def known(self, ids: Sequence[str]) -> list[bool]:

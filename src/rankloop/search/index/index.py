@@ -9,13 +9,11 @@ import numpy as np
 from rankloop._arrays import Array
 from rankloop._names import one_of
 from rankloop._progress import progress
-from rankloop.search.bm25 import BM25
 from rankloop.search.field import Field, read_fields, shown
 from rankloop.search.index.added import Added, Skipped
+from rankloop.search.index.counts import Counts, count_fields
 from rankloop.search.index.embedding import Embedder, Embedding
-from rankloop.search.index.expand import Expander
-from rankloop.search.index.match import Filters, allowed_documents, leaves_of, matching_documents
-from rankloop.search.index.segment import name_of_field
+from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import MANIFEST, Manifest, Snapshot
 from rankloop.search.index.writer import Writer
 from rankloop.search.read_documents import Unreadable
@@ -210,28 +208,18 @@ class Index:
 
         An empty query counts all documents; `match` and `typos` are those of the retriever.
         """
-        one_of("match", match, ("any", "all"))
-        one_of("typos", typos, ("never", "missing", "always"))
-        snapshot = self.snapshot
-        one_of("keyword field", field, [name for name, f in self.fields.items() if f.kind == "keyword"])
-        parsed = as_query(query, self.fields)
-        expander = Expander((parsed.typed or parsed).at_most(Retriever.clauses), snapshot)
-        searched = tuple(BM25().weights(snapshot))
-        leaves = leaves_of(expander, searched, typos)
-        matched = allowed_documents(expander, searched, filters or {}, match, typos)
-        if leaves:
-            matched = matching_documents(expander, leaves, matched)
-        counts: dict[str, int] = {}
-        name = name_of_field("keyword", field)
-        for segment, has in zip(snapshot.segments, matched, strict=True):
-            starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
-            sums = np.concatenate(([0], np.cumsum(has[docs], dtype=np.int64)))
-            for value, count in zip(
-                segment.keyword_values(field), np.diff(sums[starts]).tolist(), strict=True
-            ):
-                counts[value] = counts.get(value, 0) + count
-        best = sorted((value for value in counts if counts[value]), key=lambda value: (-counts[value], value))
-        return {value: counts[value] for value in best[:k]}
+        asked = {"k": k, "filters": filters, "match": match, "typos": typos}
+        return self.counts(query, [field], own=True, **asked).values[field]
+
+    def counts(
+        self, query: str | Query, facets: Iterable[str] = (), ranges: Iterable[str] = (), **options: Any
+    ) -> Counts:
+        """The facets of several keyword fields and the histograms of several number fields, at once.
+
+        The options are those of `facets`, `bins`, and `own`: unless it is set, the filter of a field does not
+        count there, so that its other values can still be chosen.
+        """
+        return count_fields(self.snapshot, as_query(query, self.fields), facets, ranges, **options)
 
     def _writing(self) -> Writer:
         if self._writer is None:

@@ -30,27 +30,35 @@ def understand(expander: Expander, fields: Iterable[int], typos: str) -> Query:
     A word that a searched field has stays as it was typed. Another one becomes the nearest word of the
     index, if `typos` says so, and a prefix the word that it begins; of several, the one that is in the most
     documents together with the other words of the query. A prefix beside the same word is that word,
-    unfinished. Features, vectors and the log follow the answer; `typed` keeps the query as it was.
+    unfinished. Candidates, features, vectors and the log follow the answer, so that a misspelt query has the
+    list of the corrected one; a prefix that somebody wrote finds all words that it begins. `typed` keeps the
+    query as it was.
     """
     query = expander.query
     reader = _Reader(expander, tuple(fields), typos)
     clauses: list[Clause] = []
+    finds: list[Clause] = []
     for at, clause in enumerate(query.clauses):
         if clause.excluded or clause.kind not in ("word", "prefix"):
             clauses.append(clause)
+            finds.append(clause)
             continue
         before = query.clauses[at - 1] if at else None
         if clause.kind == "prefix" and before is not None and _same_word(before, clause):
-            clauses.append(reader.read(clauses.pop(), unfinished=True))
+            word = reader.read(clauses.pop(), unfinished=True)
+            clauses.append(word)
+            finds[-1:] = [before, clause] if word == before else [word]
         elif clause.kind == "prefix":
             clauses.append(reader.read(replace(clause, kind="word"), unfinished=True))
+            finds.append(clause)
         else:
             unfinished = at + 1 < len(query.clauses) and _same_word(clause, query.clauses[at + 1])
             clauses.append(clause if unfinished else reader.read(clause))
+            finds.append(clauses[-1])
     if clauses == list(query.clauses):
         return query
     text = " ".join(clause.written for clause in clauses)
-    return replace(query, text=text, clauses=tuple(clauses), typed=query)
+    return replace(query, text=text, clauses=tuple(clauses), typed=query, finds=tuple(finds))
 
 
 def _same_word(word: Clause, prefix: Clause) -> bool:

@@ -48,9 +48,10 @@ class Query:
     """A query: its text, its clauses, and vectors by field where they are known.
 
     The query of candidates is as it was understood, with words corrected and completed; where that differs
-    from what was typed, `typed` is the query as it came. `at` is its time (seconds since 1970), `user` holds
-    numbers about the user; both are for features. A search that is not done by the `deadline` is given up;
-    `cut` says which parts of the query were ignored.
+    from what was typed, `typed` is the query as it came, and `finds` are the clauses that candidates were
+    found by: the same, with every prefix that somebody wrote. `at` is its time (seconds since 1970), `user`
+    holds numbers about the user; both are for features. A search that is not done by the `deadline` is given
+    up; `cut` says which parts of the query were ignored.
     """
 
     text: str
@@ -61,6 +62,7 @@ class Query:
     deadline: Deadline | None = field(default=None, compare=False, hash=False)
     cut: tuple[str, ...] = ()
     typed: "Query | None" = field(default=None, compare=False, hash=False)
+    finds: tuple[Clause, ...] = field(default=(), compare=False, hash=False)
 
     @classmethod
     def of_words(cls, text: str) -> "Query":
@@ -129,6 +131,11 @@ class Query:
         """The text, if words were corrected or completed; None if it is as it was typed."""
         same = self.typed is None or self.typed.text.split() == self.text.split()
         return None if same else self.text
+
+    @property
+    def finding(self) -> "Query":
+        """The query that candidates are found by: corrected, with prefixes as they were written."""
+        return self if self.typed is None else replace(self, clauses=self.finds, typed=None, finds=())
 
     def at_most(self, clauses: int) -> "Query":
         """The query with its first different clauses; `cut` says how many are ignored.

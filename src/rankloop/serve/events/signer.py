@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import secrets
 import time
+from math import inf
 
 from rankloop.serve.events.address_range import address_range
 
@@ -72,6 +73,14 @@ class Signer:
         if late > 0:
             raise Expired(f"this page's token expired {late:.0f} s ago; search again")
         return page_id
+
+    def age(self, token: str, now: float | None = None) -> float:
+        """The seconds since a token was signed; infinite for one that is not valid."""
+        try:
+            self.open(token, now)
+        except ValueError:
+            return inf
+        return (time.time() if now is None else now) - (int(token.split(".")[1]) - self.lifetime)
 
     def user_key(self, user: str) -> str:
         """A keyed hash that stands for a user: the id itself is never stored.

@@ -105,7 +105,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False) -> F
         )
     if settings.hosts:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts))
-    app.add_middleware(Headers)
+    app.add_middleware(Headers, images=settings.card.image_sources)
     app.add_middleware(_Counted, metrics=app.state.metrics)
     if web.request_log:
         path = None if web.request_log == STANDARD_OUTPUT else settings.home / web.request_log
@@ -127,8 +127,8 @@ def _free(prefix: str, app: FastAPI) -> str:
 
 @contextmanager
 def learning(settings: Config) -> Iterator[None]:
-    """Learn new rankers beside the service for as long as it runs, if `learn_every` is set."""
-    if settings.learn_every <= 0:
+    """Learn new rankers beside the service for as long as it runs, if the config says when."""
+    if settings.learn_every <= 0 and settings.learn_after <= 0:
         yield
         return
     from rankloop.serve.learning.schedule import Schedule

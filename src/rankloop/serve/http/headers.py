@@ -1,5 +1,6 @@
 """Security headers of every answer: nothing from other sites, no guessed types, no frames."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rankloop.serve.http.answers import call_on_start
@@ -25,18 +26,20 @@ HEADERS = {
 
 
 class Headers:
-    """Middleware: adds the headers that an answer does not set itself."""
+    """Middleware: adds the headers that an answer does not set itself; images may come from `images` too."""
 
-    def __init__(self, app: "ASGIApp") -> None:
+    def __init__(self, app: "ASGIApp", images: Iterable[str] = ()) -> None:
         self.app = app
+        policy = " ".join([POLICY, *images])
+        given = HEADERS | {"content-security-policy": policy}
+        self._headers = [(name.encode(), value.encode()) for name, value in given.items()]
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        await call_on_start(self.app, scope, receive, send, _add_headers)
+        await call_on_start(self.app, scope, receive, send, self._add)
 
-
-def _add_headers(message: "Message") -> None:
-    present = {name.lower() for name, _ in message["headers"]}
-    message["headers"] = [
-        *message["headers"],
-        *((n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in present),
-    ]
+    def _add(self, message: "Message") -> None:
+        present = {name.lower() for name, _ in message["headers"]}
+        message["headers"] = [
+            *message["headers"],
+            *((name, value) for name, value in self._headers if name not in present),
+        ]

@@ -12,6 +12,7 @@ __all__ = [
     "Explanation",
     "FeatureShare",
     "Range",
+    "RangeCount",
     "RankCandidate",
     "RankRequest",
     "Refused",
@@ -84,6 +85,13 @@ class SearchRequest(StrictModel):
         list[Name],
         Field(max_length=10, description="Keyword fields to count; a field's own filter does not count."),
     ] = []
+    facet_values: Annotated[
+        int, Field(ge=1, le=1000, description="Values of each facet: the most frequent ones.")
+    ] = 10
+    ranges: Annotated[
+        list[Name],
+        Field(max_length=10, description="Number fields to count by range; their own filter does not count."),
+    ] = []
     offset: Annotated[int, Field(ge=0, le=10**9, description="Results above the first one.")] = 0
     page: Annotated[int | None, Field(ge=1, le=10**9, description="In place of offset: k results each.")] = (
         None
@@ -123,6 +131,14 @@ class Result(BaseModel):
     document: dict[str, Any] = {}
 
 
+class RangeCount(BaseModel):
+    """How many results have a number from `min` to `max`; None is open."""
+
+    min: float
+    max: float | None
+    count: int
+
+
 class SearchAnswer(BaseModel):
     """The page. Send `impression` back with every event on it; it is None where nothing was recorded."""
 
@@ -131,6 +147,7 @@ class SearchAnswer(BaseModel):
     found: int
     results: list[Result]
     facets: dict[str, dict[str, int]] = {}
+    ranges: dict[str, list[RangeCount]] = {}
     ranker: str | None  # the version; None without the token
     generation: int
     seconds: dict[str, float]  # of each stage; without the token in total

@@ -43,9 +43,19 @@ def read_traffic_counts(store: "Store", *, since: float | None, until: float, de
     return Traffic(int(number), int(people), int(swapped), int(found), int(queries))
 
 
-def missing(config: "Config", found: Traffic, last: "LearningRun | None") -> list[str]:
-    """Sentences on what is missing, the first hindrance first; none where the gate opened last time."""
+def missing(
+    config: "Config", found: Traffic, last: "LearningRun | None", clicked: int | None = None
+) -> list[str]:
+    """Sentences on what is missing, the first hindrance first; none where the gate opened last time.
+
+    `clicked` is the number of pages with a click since the last run, where the config waits for some.
+    """
     needs = [
+        (
+            0 if clicked is None else config.learn_after - clicked,
+            "page with a click",
+            "until they are learned from",
+        ),
         (LEAST_CLICKS - found.clicks, "click", "until something can be learned"),
         (LEAST_QUERIES - found.clicked_queries, "query with a click", "until something can be learned"),
         (config.gate.pages - found.pages, "page", "until the gate can open"),
@@ -77,4 +87,7 @@ def _of_gate(last: "LearningRun") -> list[str]:
 def _plural(what: str, number: int) -> str:
     if number == 1:
         return what
-    return what.replace("query", "queries") if "query" in what else f"{what}s"
+    for one, many in (("query", "queries"), ("page with", "pages with")):
+        if one in what:
+            return what.replace(one, many)
+    return f"{what}s"

@@ -26,6 +26,7 @@ _READ = (
     "features",
     "swap_top",
     "window_days",
+    "learn_budget",
 )
 _PROGRAM = (  # the pipe to it is closed when the service ends, however that ends
     "import json, os, sys, threading; getattr(os, 'nice', int)(10); "

@@ -2,25 +2,36 @@
 
 import logging
 import threading
+import time
 
 from rankloop.serve.config import Config
+from rankloop.serve.events.store import Store, StoreAway
+from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.process import LearningProcess
+from rankloop.serve.models.registry import Registry
 
 __all__ = ["LearnNow", "Schedule"]
 
 _LOG = logging.getLogger(__name__)
 
 
+PAUSE = 60.0  # seconds after a run that failed
+LOOK = 2.0  # seconds between two looks at how many pages were clicked
+
+
 class Schedule:
-    """Runs `learn_once` every `config.learn_every` seconds; the service notices what it promotes.
+    """Runs `learn_once` every `config.learn_every` seconds, or once people clicked on `config.learn_after`
+    pages since the last run; the service notices what it promotes.
 
     Runs never overlap, and `stop` kills the one under way, which leaves nothing half-written. `last` is the
     message of the last run.
     """
 
     def __init__(self, config: Config) -> None:
-        if not config.learn_every > 0:
-            raise ValueError(f"learn_every is a number of seconds above 0, got {config.learn_every}")
+        if not (config.learn_every > 0 or config.learn_after > 0):
+            raise ValueError(
+                f"learn_every is a number of seconds above 0, got {config.learn_every}; or set learn_after"
+            )
         self.config = config
         self.last = ""
         self._stopped = threading.Event()
@@ -28,7 +39,7 @@ class Schedule:
         self._thread = threading.Thread(target=self._go_on, name="rankloop-learning", daemon=True)
 
     def start(self) -> None:
-        """Begin; the first run is after the first `learn_every` seconds."""
+        """Begin; the first run is after the first `learn_every` seconds, or `learn_after` pages."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -39,10 +50,28 @@ class Schedule:
             self._thread.join(timeout=10)
 
     def _go_on(self) -> None:
-        while not self._stopped.wait(self.config.learn_every):
+        every, after = self.config.learn_every, self.config.learn_after
+        began = time.monotonic()
+        while not self._stopped.wait(every if not after else min(LOOK, every or LOOK)):
+            passed = every > 0 and time.monotonic() - began >= every
+            if not passed and not self._enough_clicked(after):
+                continue
+            began = time.monotonic()
             well, self.last = self._process.run()
             if not well and not self._stopped.is_set():
                 _LOG.warning(self.last)
+                self._stopped.wait(PAUSE)  # what fails is not tried again at once
+
+    def _enough_clicked(self, pages: int) -> bool:
+        """Whether enough pages were clicked since the last run; not while the database is away."""
+        if not pages:
+            return False
+        try:
+            with Store.open(self.config.database) as store:
+                registry = Registry(store, self.config.home / "models")
+                return clicked_pages(store, last_look(store, registry)) >= pages
+        except (StoreAway, OSError, LookupError):
+            return False
 
 
 class LearnNow:

@@ -1,4 +1,4 @@
-"""The search in the address of a page: a query, filters, how many results."""
+"""The search in the address of a page: a query, filters, an order, how many results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from math import isfinite, nan
 from urllib.parse import urlencode
 
 from rankloop.search import Field
+from rankloop.search.index.sort_field import SCORE
 from rankloop.serve.http.schema import MOST_RESULTS, FilterValue, Range
 
 __all__ = ["SearchAddress"]
@@ -16,9 +17,9 @@ LONGEST = 500  # characters of a value
 
 @dataclass(frozen=True)
 class SearchAddress:
-    """A search as it is written in an address: `?q=red+shoes&f.brand=Hare&f.price=10..50&k=20`.
+    """A search as it is written in an address: `?q=red+shoes&f.brand=Hare&f.price=10..50&sort=-price&k=20`.
 
-    A form sends a range in two parts, `from.price=10&to.price=50`.
+    A form sends a range in two parts, `from.price=10&to.price=50`. An address with an empty `q` browses.
 
     >>> address = SearchAddress.of([("q", "red shoes"), ("f.brand", "Hare")], k=10)
     >>> address.chosen
@@ -32,6 +33,8 @@ class SearchAddress:
     k: int = 10
     usual: int = 10
     most: int = MOST_RESULTS
+    sort: str = ""
+    browse: bool = False
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[str, str]], k: int, most: int = MOST_RESULTS) -> "SearchAddress":
@@ -49,13 +52,25 @@ class SearchAddress:
                 chosen[FILTER + name, f"{low}..{high}"] = None
         many = given.get("k", "")
         results = min(max(int(many), 1), most) if many.isdecimal() and len(many) < 5 else k
-        return cls(" ".join(given.get("q", "").split()), tuple(chosen), results, k, most)
+        query, sort = " ".join(given.get("q", "").split()), given.get("sort", "")[:LONGEST]
+        order = "" if sort == SCORE else sort
+        return cls(query, tuple(chosen), results, k, most, order, browse="q" in given and not query)
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is anything to search for or to browse."""
+        return bool(self.query or self.chosen or self.sort or self.browse)
 
     @property
     def href(self) -> str:
         """The address of this search."""
         many = [("k", str(self.k))] if self.k != self.usual else []
-        return "/?" + urlencode([("q", self.query), *self.chosen, *many])
+        return "/?" + urlencode([("q", self.query), *self.others(), *many])
+
+    def others(self, without: str = "") -> tuple[tuple[str, str], ...]:
+        """What a form sends beside the query: filters and order, `without` one of them."""
+        order = (("sort", self.sort),) if self.sort and without != "sort" else ()
+        return (*(pair for pair in self.chosen if pair[0] != FILTER + without), *order)
 
     def toggled(self, field: str, value: str) -> "SearchAddress":
         """The same with a filter added, or removed if it was there."""
@@ -64,6 +79,15 @@ class SearchAddress:
         return replace(
             self, chosen=others if len(others) < len(self.chosen) else (*others, one), k=self.usual
         )
+
+    def ranged(self, field: str, low: str, high: str) -> "SearchAddress":
+        """The same with a range of a field in place of the one that was set."""
+        others = tuple(pair for pair in self.chosen if pair[0] != FILTER + field)
+        return replace(self, chosen=(*others, (FILTER + field, f"{low}..{high}")), k=self.usual)
+
+    def cleared(self) -> "SearchAddress":
+        """The same without filters."""
+        return replace(self, chosen=(), k=self.usual)
 
     def longer(self) -> "SearchAddress":
         """The same with more results."""

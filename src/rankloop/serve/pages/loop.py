@@ -14,13 +14,16 @@ from rankloop.report import metric_intervals, position_curve
 from rankloop.search import Deadline
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.missing import Traffic, missing, read_traffic_counts
+from rankloop.serve.learning.own_clicks import OwnClick, own_clicks
 from rankloop.serve.learning.record import LearningRun, newest, runs
 from rankloop.serve.learning.what_changed import ChangedQuery, what_changed
 from rankloop.serve.pages.evidence import name_of
 from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.panels import drawn
 from rankloop.serve.pages.rendering import PageRoute, page
+from rankloop.serve.pages.visitors import visitor
 
 if TYPE_CHECKING:
     from rankloop.serve.service import Service
@@ -76,7 +79,7 @@ def _loop(request: Request) -> Response:
         values=_values(learned),
         learned=learned,
         last=last,
-        missing=missing(config, traffic, last),
+        missing=missing(config, traffic, last, _clicked(service)),
         gate=config.gate,
         production=production,
         name=name_of(production),
@@ -85,6 +88,7 @@ def _loop(request: Request) -> Response:
         failed=service.learn_now.message,
         again=AGAIN if running or service.learn_now.running else 0,
         changed=_changed(service, learned) if learned is not None and not running else [],
+        own=_own(request, learned) if learned is not None and not running else [],
         learning=has_token(request),
         form_token=form_token(request),
     )
@@ -136,6 +140,26 @@ def _changed(service: "Service", run: LearningRun) -> list[Seen]:
         Seen(one, _titles(service, one.before), _titles(service, one.after), _titles(service, [one.risen])[0])
         for one in changed
     ]
+
+
+def _clicked(service: "Service") -> int | None:
+    """Pages with a click since the last run, where learning waits for some."""
+    if not service.config.learn_after:
+        return None
+    return clicked_pages(service.store, last_look(service.store, service.registry))
+
+
+def _own(request: Request, run: LearningRun) -> list[tuple[OwnClick, str]]:
+    """What became of the clicks of this visitor, with titles."""
+    service, who = service_of(request), visitor(request)
+    user = None if who.new else service.recorder.user(who.id)
+    if user is None:
+        return []
+    try:
+        found = own_clicks(service, run, user, Deadline(RANKING))
+    except ValueError:  # a version that cannot be loaded any more
+        return []
+    return [(one, _titles(service, [one.document])[0]) for one in found]
 
 
 def _titles(service: "Service", ids: Sequence[str]) -> tuple[str, ...]:

@@ -9,16 +9,19 @@ from fastapi import APIRouter, Request, Response
 from rankloop.search import Deadline
 from rankloop.serve.events.filters import is_bot
 from rankloop.serve.http.answers import address_of, in_search_thread, metrics_of, service_of
-from rankloop.serve.http.schema import SearchRequest
+from rankloop.serve.http.schema import SearchAnswer, SearchRequest
 from rankloop.serve.pages.address import SearchAddress
 from rankloop.serve.pages.login import shows_versions
+from rankloop.serve.pages.narrowing import facet_fields, range_fields
+from rankloop.serve.pages.recent_pages import RecentPage, RecentPages, search_key
 from rankloop.serve.pages.rendering import PageRoute, fragment, page
-from rankloop.serve.pages.views import View, facet_fields, view
-from rankloop.serve.pages.visitors import COOKIE, visitor
+from rankloop.serve.pages.views import View, view
+from rankloop.serve.pages.visitors import COOKIE, Visitor, visitor
 from rankloop.serve.presenter import Presenter
 
 __all__ = ["router"]
 
+MOST_VALUES = 1000  # of a facet; the page shows the first ones, and those that are chosen
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -42,16 +45,15 @@ def _whole(request: Request, deadline: Deadline) -> Response:
     who, desk = visitor(request), shows_versions(request)
     first = service.versions.before_learning() if desk else None
     before = first if request.query_params.get("before") == "1" else None
-    asked = bool(address.query or address.chosen)  # filters alone browse
+    asked = address.asked
+    found = _found(request, address, deadline, who, settled=before is None, version=before) if asked else None
     response = page(
         request,
         "search.html",
         desk=desk,
         query=address.query,
         address=address,
-        view=_found(request, address, deadline, settled=before is None, user=who.id, version=before)
-        if asked
-        else None,
+        view=found.view if found else None,
         before=before is not None,
         learned=first is not None,
         documents=len(service.index),
@@ -60,21 +62,21 @@ def _whole(request: Request, deadline: Deadline) -> Response:
         tries_are=service.config.examples_are,
         known=COOKIE in request.cookies,
     )
-    if asked and before is None:
-        who.set_cookie(request, response)
+    if found:
+        found.remember(request, response)
     return response
 
 
 def _results(request: Request, deadline: Deadline) -> Response:
     address = _address(request)
-    if not address.query:
+    if not address.asked:
         raise ValueError("type something to search for")
-    who = visitor(request)
     settled = request.query_params.get("settled") == "1"
-    shown = _found(request, address, deadline, settled=settled, user=who.id)
-    response = fragment("results.html", address=address, view=shown, learned=False, before=False, desk=False)
-    if settled:
-        who.set_cookie(request, response)
+    found = _found(request, address, deadline, visitor(request), settled=settled)
+    response = fragment(
+        "results.html", address=address, view=found.view, learned=False, before=False, desk=False
+    )
+    found.remember(request, response)
     return response
 
 
@@ -134,33 +136,72 @@ def _address(request: Request) -> SearchAddress:
     return SearchAddress.of(request.query_params.multi_items(), config.k, config.limits.k)
 
 
+class Found(NamedTuple):
+    """A page of results, whose it is, and the pages of this browser with it; None if it was not recorded."""
+
+    view: View
+    who: Visitor
+    recent: RecentPages | None
+
+    def remember(self, request: Request, response: Response) -> None:
+        """Store who it is, and what was shown, in the browser; nothing of those who opted out."""
+        if self.recent is not None and self.who.id:
+            self.who.set_cookie(request, response)
+            self.recent.set_cookie(request, response)
+
+
 def _found(
     request: Request,
     address: SearchAddress,
     deadline: Deadline,
+    who: Visitor,
     *,
     settled: bool,
-    user: str | None,
     version: str | None = None,
-) -> View:
+) -> Found:
+    """The results; a page that was shown before is shown again, and grows where more of it is asked for."""
     service = service_of(request)
     number, impression = request.query_params.get("page", ""), request.query_params.get("impression")
-    answer = service.searcher.search(
-        SearchRequest(
-            query=address.query,
-            k=address.k,
-            page=int(number) if number.isdecimal() and len(number) < 5 else None,
-            impression=impression or None,
-            filters=address.filters(service.index.fields),
-            facets=facet_fields(service.index.fields),
-            user=user,
-            record=settled,
-            unfinished=not settled and version is None,
-        ),
-        version=version,
-        bot=is_bot(request.headers.get("user-agent")),
-        address=address_of(request),
-        deadline=deadline,
-    )
-    metrics_of(request).page(answer)
-    return view(answer, address, service.index, settled=settled)
+    following = int(number) if number.isdecimal() and len(number) < 5 else None
+    key = search_key(request, address, who.id) if settled and not following else ""
+    recent = RecentPages.of(request)
+    same = recent.same(key, address.k) if key else None
+
+    def search(k: int, offset: int, token: str | None, again: str | None = None) -> SearchAnswer:
+        answer = service.searcher.search(
+            SearchRequest(
+                query=address.query,
+                k=k,
+                offset=offset,
+                impression=token,
+                filters=address.filters(service.index.fields),
+                sort=address.sort or None,
+                facets=facet_fields(service.index.fields),
+                facet_values=MOST_VALUES,
+                ranges=range_fields(service.index.fields),
+                user=who.id,
+                record=settled,
+                unfinished=not settled and version is None,
+            ),
+            version=version,
+            bot=is_bot(request.headers.get("user-agent")),
+            address=address_of(request),
+            deadline=deadline,
+            again=again,
+            browse=address.browse,
+        )
+        metrics_of(request).page(answer)
+        return answer
+
+    first = same.k if same else address.k
+    start = first * ((following or 1) - 1)
+    answer = search(first, start, impression or None, same.token if same else None)
+    for below in range(first, address.k, first) if answer.impression else ():
+        if len(answer.results) < below:
+            break
+        more = search(min(first, address.k - below), below, answer.impression).results
+        answer = answer.model_copy(update={"results": [*answer.results, *more]})
+    shown = view(answer, address, service.index, settled=settled, card=service.config.card, first=first)
+    if not key or version is not None or answer.impression is None:
+        return Found(shown, who, None)
+    return Found(shown, who, recent.with_page(same or RecentPage(key, first, answer.impression)))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,14 +10,17 @@ from markupsafe import Markup
 
 from rankloop.search import Field, Query, Searchable
 from rankloop.search.text.snippet import snippet
+from rankloop.serve.card_settings import CardSettings
 from rankloop.serve.http.schema import Result, SearchAnswer
 from rankloop.serve.pages.address import FILTER, SearchAddress
+from rankloop.serve.pages.narrowing import MORE, Choice, Facet, Order, Span, facets, orders, spans
 
-__all__ = ["Choice", "Facet", "Hit", "Span", "View", "document_path", "facet_fields", "hits", "view"]
+__all__ = ["Card", "Hit", "View", "document_path", "hits", "view"]
 
-FACETS, CHOICES, SPANS, FACTS = 4, 8, 3, 3
+FACTS = 3
 LONGEST_FACT = 40
 _WORD = re.compile(r"[^\W_]+")
+_NO_CARD = CardSettings()
 
 
 @dataclass(frozen=True)
@@ -32,34 +35,17 @@ class Hit:
     href: str
     why: str
     facts: tuple[str, ...]
+    card: "Card | None" = None
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A filter to add or to remove."""
+class Card:
+    """What of a product is shown beside its title."""
 
-    name: str
-    value: str
-    href: str
-    count: int = 0
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Facet:
-    name: str
-    choices: tuple[Choice, ...]
-
-
-@dataclass(frozen=True)
-class Span:
-    """A range to set: its ends now, and the other fields of the form."""
-
-    name: str
-    kind: str
-    low: str
-    high: str
-    others: tuple[tuple[str, str], ...]
+    price: str | None
+    image: str | None
+    rating: float | None
+    best_rating: float
 
 
 @dataclass(frozen=True)
@@ -74,6 +60,7 @@ class View:
     results: list[Hit]
     facets: list[Facet]
     spans: list[Span]
+    orders: list[Order]
     chosen: list[Choice]
     more: str | None  # the same with more results
     following: str | None  # the results that follow, alone
@@ -83,13 +70,22 @@ class View:
     ends: bool  # whether more was found than a list shows
 
 
-def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, settled: bool) -> View:
-    """The answer to a search as its page shows it."""
-    shown = hits(answer.results, address.query, index, answer.understood)
+def view(
+    answer: SearchAnswer,
+    address: SearchAddress,
+    index: Searchable,
+    *,
+    settled: bool,
+    card: CardSettings = _NO_CARD,
+    first: int | None = None,
+) -> View:
+    """The answer to a search as its page shows it; `first` is how many results the page had at first."""
+    shown = hits(answer.results, address.query, index, answer.understood, card)
     names = [(name.removeprefix(FILTER), value) for name, value in address.chosen]
     end = answer.offset + len(shown)
     more = len(shown) == address.k and end < min(answer.found, address.most)
-    following = {"page": end // address.k + 1, "impression": answer.impression, "settled": 1}
+    step = first or address.k
+    following = {"page": end // step + 1, "impression": answer.impression, "settled": 1}
     return View(
         query=address.query,
         impression=answer.impression,
@@ -97,22 +93,32 @@ def view(answer: SearchAnswer, address: SearchAddress, index: Searchable, *, set
         found=max(answer.found, end),
         seconds=answer.seconds.get("total", sum(answer.seconds.values())),
         results=shown,
-        facets=list(_facets(answer.facets, address)),
-        spans=list(_spans(index.fields, address)),
+        facets=list(facets(answer.facets, address, more=MORE if settled else 0)),
+        spans=list(spans(index.fields, answer.ranges, address)),
+        orders=orders(index.fields, address),
         chosen=[Choice(name, value, address.toggled(name, value).href, chosen=True) for name, value in names],
         more=address.longer().href if more else None,
-        following=f"/fragment{address.href[1:]}&{urlencode(following)}"
-        if more and answer.impression
+        following=f"/fragment{replace(address, k=step).href[1:]}&{urlencode(following)}"
+        if more and answer.impression and not end % step
         else None,
-        unfiltered=SearchAddress(address.query).href,
+        unfiltered=address.cleared().href,
         cut=tuple(answer.cut),
-        understood=answer.understood,
+        understood=None if _has_prefix(address.query, index) else answer.understood,
         ends=bool(shown) and not more and end < answer.found,
     )
 
 
+def _has_prefix(query: str, index: Searchable) -> bool:
+    """Whether somebody wrote a prefix, which finds more than the one word that it is understood as."""
+    return "*" in query and any(one.kind == "prefix" for one in Query.parse(query, index.fields).clauses)
+
+
 def hits(
-    results: Sequence[Result], query: str, index: Searchable, understood: str | None = None
+    results: Sequence[Result],
+    query: str,
+    index: Searchable,
+    understood: str | None = None,
+    card: CardSettings = _NO_CARD,
 ) -> list[Hit]:
     """Results with the words of the query, as it was understood, marked in their titles."""
     analyser = index.snapshot.manifest.analyser
@@ -127,9 +133,16 @@ def hits(
             href=one.url or document_path(one.id),
             why="/why?" + urlencode({"q": query, "document": one.id} | _above(results, at)),
             facts=tuple(_facts(one.document, index.fields, one.title)),
+            card=_card(one.document, card),
         )
         for at, one in enumerate(results)
     ]
+
+
+def _card(document: Mapping[str, Any], card: CardSettings) -> Card | None:
+    """The card of a document, if it has any of what the config asks for."""
+    found = Card(card.price_of(document), card.image_of(document), card.rating_of(document), card.best_rating)
+    return None if found.price is found.image is found.rating is None else found
 
 
 def _above(results: Sequence[Result], at: int) -> dict[str, str]:
@@ -147,39 +160,6 @@ def _passage(one: Result) -> Markup:
 def document_path(id: str) -> str:
     """The address of a document that has no link of its own."""
     return "/document/" + quote(id, safe="")
-
-
-def facet_fields(fields: Mapping[str, Field]) -> list[str]:
-    """The fields that are offered as filters."""
-    return [name for name, field in fields.items() if field.kind == "keyword"][:FACETS]
-
-
-def _facets(counts: Mapping[str, Mapping[str, int]], address: SearchAddress) -> Iterable[Facet]:
-    """Fields with a value that several results share, or with a chosen filter."""
-    for name, values in counts.items():
-        choices = tuple(
-            Choice(
-                name,
-                value,
-                address.toggled(name, value).href,
-                count,
-                (FILTER + name, value) in address.chosen,
-            )
-            for value, count in list(values.items())[:CHOICES]
-        )
-        divides = len(choices) > 1 and choices[0].count > 1
-        if divides or any(choice.chosen for choice in choices):
-            yield Facet(name, choices)
-
-
-def _spans(fields: Mapping[str, Field], address: SearchAddress) -> Iterable[Span]:
-    """Number and date fields, the first few."""
-    ranged = [name for name, field in fields.items() if field.kind in ("number", "date")]
-    for name in ranged[:SPANS]:
-        set_now = next((value for key, value in address.chosen if key == FILTER + name), "")
-        low, dots, high = set_now.partition("..")
-        others = (("q", address.query), *(pair for pair in address.chosen if pair[0] != FILTER + name))
-        yield Span(name, fields[name].kind, low, high if dots else low, others)
 
 
 def _facts(document: Mapping[str, Any], fields: Mapping[str, Field], title: str) -> Iterable[str]:

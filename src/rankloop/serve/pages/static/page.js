@@ -5,8 +5,9 @@ import { files } from "./files.js";
 import { following } from "./following.js";
 import { judge } from "./judge.js";
 import { keys } from "./keys.js";
+import { order } from "./order.js";
 import { ranges } from "./ranges.js";
 import { search } from "./search.js";
 import { why } from "./why.js";
 
-for (const start of [search, following, events, why, judge, keys, compare, files, ranges]) start();
+for (const start of [search, following, events, why, judge, keys, compare, files, order, ranges]) start();

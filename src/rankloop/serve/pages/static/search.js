@@ -1,40 +1,56 @@
-// Search as you type. A page counts as shown (and is recorded) once the query has settled:
-// on Enter, or after a pause. Answers to older keystrokes are dropped.
+// Search as you type: each key shows the results of what is typed so far. One request is under way at a time,
+// and the newest text is asked for next; one that takes long is cancelled. What stands there stays until the
+// next results are there. A page counts as shown (and is recorded) once the query has settled: on Enter, or
+// after a pause.
 import { watch } from "./events.js";
 import { say } from "./say.js";
+import { suggestions } from "./suggestions.js";
 
-const TYPING = 120, SETTLED = 800, HELD = 200;
+const PATIENCE = 250, SETTLED = 800, HELD = 200;  // milliseconds
 
 export function search() {
   const form = document.querySelector("[data-ask]"), found = document.getElementById("found");
   if (!form || !found) return;
   const box = form.elements.q;
-  let running = new AbortController(), soon = 0, later = 0, settled = asked(), held = false;
+  const kept = new Map();  // parts that somebody opened or closed stay so
+  let running = null, again = false, later = 0, settled = asked(), held = false;
+  const list = suggestions(box, (text) => {
+    box.value = text;
+    intoHeader();
+    load(true);
+  });
 
   function asked() {
     return new URLSearchParams(new FormData(form)).toString();
   }
 
-  function stop() {
-    clearTimeout(soon);
+  function typed() {
     clearTimeout(later);
-    running.abort();
+    if (box.value.trim()) later = setTimeout(() => load(true), SETTLED);
+    if (running && performance.now() - running.since < PATIENCE) again = true;
+    else load(false);
   }
 
   async function load(settling) {
-    stop();
-    if (held) {  // results must not change under a finger
-      later = setTimeout(() => load(settling), HELD);
-      return;
-    }
+    if (settling) {
+      clearTimeout(later);
+      list.close();
+      if (held) {  // results must not change under a finger
+        later = setTimeout(() => load(true), HELD);
+        return;
+      }
+    } else if (held) return;
     const wanted = asked();
-    if (!box.value.trim() || (settling && wanted === settled)) return;
-    running = new AbortController();
+    if (settling && wanted === settled) return;
+    running?.control.abort();
+    const mine = running = { control: new AbortController(), since: performance.now() };
+    again = false;
     found.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(`/fragment?${wanted}${settling ? "&settled=1" : ""}`, { signal: running.signal });
+      const answer = await fetch(`/fragment?${wanted}${settling ? "&settled=1" : ""}`, { signal: mine.control.signal });
       const text = await answer.text();
       if (!answer.ok) throw new Error(answer.headers.get("X-Problem") || "The search is not available");
+      if (mine !== running || (held && !settling)) return;
       settled = settling ? wanted : "";
       show(text);
       if (settling) remember(wanted);
@@ -42,8 +58,13 @@ export function search() {
       if (problem.name === "AbortError") return;
       found.classList.add("old");  // what stands there answers an earlier query
       say(`${problem.message}; press Enter to try again.`, 6);
+    } finally {
+      if (mine === running) {
+        running = null;
+        found.removeAttribute("aria-busy");
+        if (again) load(false);
+      }
     }
-    found.removeAttribute("aria-busy");
   }
 
   function show(text) {
@@ -53,12 +74,14 @@ export function search() {
     found.hidden = false;
     found.classList.remove("old");
     if (open) found.querySelector(".facets").open = true;
+    for (const one of found.querySelectorAll("[data-keep]")) one.open = kept.get(one.dataset.keep) ?? one.open;
     if (at) (found.querySelector(`.result[data-document="${CSS.escape(at)}"] a.open`) ?? box).focus();
     watch(found);
   }
 
   function remember(wanted) {
-    document.title = document.title.replace(/^.* · |^/, () => `${box.value.trim()} · `);
+    const words = box.value.trim();
+    document.title = document.title.replace(/^.* · |^/, () => (words ? `${words} · ` : ""));
     if (location.pathname + location.search !== `/?${wanted}`) history.pushState(null, "", `/?${wanted}`);
   }
 
@@ -75,17 +98,17 @@ export function search() {
   box.addEventListener("input", (event) => {
     if (event.isComposing) return;
     intoHeader();
-    stop();
-    if (!box.value.trim()) return;
-    soon = setTimeout(() => {
-      load(false);
-      later = setTimeout(() => load(true), SETTLED - TYPING);
-    }, TYPING);
+    typed();
+    list.ask();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (box.value.trim()) intoHeader();
+    intoHeader();
     load(true);
+  });
+  found.addEventListener("click", (event) => {
+    const part = event.target.closest?.("summary")?.closest("[data-keep]");
+    if (part) kept.set(part.dataset.keep, !part.open);
   });
   found.addEventListener("pointerdown", () => { held = true; });
   for (const kind of ["pointerup", "pointercancel", "dragend"]) addEventListener(kind, () => { held = false; });

@@ -1,0 +1,151 @@
+"""What the documents of a search have in common: how many have each value, and how numbers are spread."""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from rankloop._arrays import Bytes, Floats
+from rankloop._names import one_of
+from rankloop.search.bm25 import BM25
+from rankloop.search.index.expand import Expander
+from rankloop.search.index.match import Filters, allowed_documents, leaves_of, matching_documents
+from rankloop.search.index.segment import name_of_field
+from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.index.understand import understand
+from rankloop.search.retriever import Retriever
+from rankloop.search.text.query import Query
+
+__all__ = ["Bin", "Counts", "count_fields", "histogram", "number_bins", "value_counts"]
+
+HIGHEST = 0.99  # share of the documents below which bins end; the last one takes what lies above
+SAMPLE = 4096  # values that this is estimated from
+SAME = 1e-10  # numbers nearer to each other than this share of them are not told apart
+
+
+class Bin(NamedTuple):
+    """The documents with a number from `low` to `high`, both included; None is open."""
+
+    low: float
+    high: float | None
+    count: int
+
+
+class Counts(NamedTuple):
+    """By keyword field its values with their numbers, by number field its histogram."""
+
+    values: dict[str, dict[str, int]]
+    ranges: dict[str, list[Bin]]
+
+
+def count_fields(
+    snapshot: Snapshot,
+    query: Query,
+    facets: Iterable[str],
+    ranges: Iterable[str],
+    *,
+    k: int = 10,
+    bins: int = 12,
+    filters: Filters | None = None,
+    match: str = "any",
+    typos: str = "never",
+    own: bool = False,
+) -> Counts:
+    """Counts over the documents that a query finds; `own` is whether a field's filter counts for itself."""
+    one_of("match", match, ("any", "all"))
+    one_of("typos", typos, ("never", "missing", "always"))
+    searched, given = tuple(BM25().weights(snapshot)), filters or {}
+    if query.typed is None:
+        query = understand(Expander(query.at_most(Retriever.clauses), snapshot), searched, typos)
+    expander = Expander(query.finding, snapshot)
+    leaves = leaves_of(expander, searched, typos)
+    known: dict[str | None, list[Bytes]] = {}
+
+    def which(field: str) -> list[Bytes]:
+        left_out = field if field in given and not own else None
+        if left_out not in known:
+            others = {name: wanted for name, wanted in given.items() if name != left_out}
+            allowed = allowed_documents(expander, searched, others, match, typos)
+            known[left_out] = matching_documents(expander, leaves, allowed) if leaves else allowed
+        return known[left_out]
+
+    keywords = [one_of("keyword field", name, _of_kind(snapshot, "keyword")) for name in facets]
+    numbers = [one_of("number field", name, _of_kind(snapshot, "number")) for name in ranges]
+    return Counts(
+        {name: value_counts(snapshot, name, which(name), k) for name in keywords},
+        {name: number_bins(snapshot, name, which(name), bins) for name in numbers},
+    )
+
+
+def _of_kind(snapshot: Snapshot, kind: str) -> list[str]:
+    return [name for name, field in snapshot.fields.items() if field.kind == kind]
+
+
+def value_counts(snapshot: Snapshot, field: str, which: Iterable[Bytes], k: int) -> dict[str, int]:
+    """How many of the documents marked per segment have each value of a field: the k most frequent."""
+    counts: dict[str, int] = {}
+    name = name_of_field("keyword", field)
+    for segment, has in zip(snapshot.segments, which, strict=True):
+        starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
+        sums = np.concatenate(([0], np.cumsum(has[docs], dtype=np.int64)))
+        for value, count in zip(segment.keyword_values(field), np.diff(sums[starts]).tolist(), strict=True):
+            counts[value] = counts.get(value, 0) + count
+    best = sorted((value for value in counts if counts[value]), key=lambda value: (-counts[value], value))
+    return {value: counts[value] for value in best[:k]}
+
+
+def number_bins(snapshot: Snapshot, field: str, which: Iterable[Bytes], bins: int) -> list[Bin]:
+    """The histogram of a number field over the documents marked per segment."""
+    name = name_of_field("number", field)
+    parts = [
+        segment.arrays[name][has.view(bool)] for segment, has in zip(snapshot.segments, which, strict=True)
+    ]
+    return histogram(np.concatenate([np.empty(0), *parts]), bins)
+
+
+def histogram(values: Floats, bins: int) -> list[Bin]:
+    """At most `bins` bins of equal width with round ends; none where all values are the same.
+
+    Bins end at a high quantile, so that one large value does not push all others into the first bin. Whole
+    numbers have whole ends that do not overlap; of others, a number that is an end is in both of its bins, as
+    it is found by both ranges.
+
+    >>> histogram(np.array([1.0, 2.0, 2.0, 9.0, 10.0, 95.0]), bins=4)
+    [Bin(low=0.0, high=24.0, count=5), Bin(low=75.0, high=99.0, count=1)]
+    """
+    known = values[np.isfinite(values)]
+    low, top = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+    if top - low <= SAME * max(abs(low), abs(top), SAME):
+        return []
+    whole = bool((known == np.floor(known)).all())
+    some = known[:: len(known) // SAMPLE + 1]
+    cut = float(np.partition(some, at := math.ceil(HIGHEST * (len(some) - 1)))[at])
+    edges = _edges(low, cut if cut > low else top, bins, whole)
+    from_here = [int((known >= edge).sum()) for edge in edges]
+    above = from_here if whole else [int((known > edge).sum()) for edge in edges]
+    last = len(edges) - 2
+    open_end = from_here[-1] if whole else above[-1]
+    found = []
+    for at, edge in enumerate(edges[:-1].tolist()):
+        over = at == last and bool(open_end)
+        count = from_here[at] - (0 if over else above[at + 1])
+        if count:
+            high = float(edges[at + 1]) - (1.0 if whole else 0.0)
+            found.append(Bin(edge, None if over else high, count))
+    return found
+
+
+def _edges(low: float, high: float, bins: int, whole: bool) -> Floats:
+    """Multiples of a round step that enclose two numbers; at most `bins` steps apart."""
+    size = 10.0 ** math.floor(math.log10((high - low) / bins))
+    steps = [size * times for times in (1, 2, 2.5, 5, 10, 20, 25, 50)]
+    for step in steps:
+        if whole and step != round(step):
+            continue
+        first, last = math.floor(low / step), math.floor(high / step) + 1
+        if last - first <= bins:
+            break
+    digits = max(0, 2 - math.floor(math.log10(step)))
+    edges: Floats = np.round(np.arange(first, last + 1) * step, digits)
+    return edges
