@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -237,6 +238,8 @@ def over_opensearch(
             engine.retrieve(text, 1)  # its words are counted, for a minute, so that all rows find that done
         return [timed(f"opensearch: {name}", search, task) for name, search in searches.items()]
     finally:
+        with suppress(rl.engines.Unsupported, LookupError):  # it was not put there
+            made.models.remove(INDEX)
         made.client.call("DELETE", made.client.index())
 
 

@@ -49,6 +49,18 @@ def test_the_first_commands_of_each_user_give_a_result(scripts, quick, name):
     assert used.wall < 60 * first_minutes.BAR
 
 
+def test_the_page_has_the_commands_that_are_measured(scripts):
+    page = (Path(BENCHMARKS).parent / "docs" / "start.md").read_text()
+    for user in scripts[0].USERS.values():
+        assert f"pip install 'rankloop[{user.extra}]'" in page or (
+            not user.extra and "pip install rankloop`" in page
+        )
+        for command in user.commands:
+            words = command.split()
+            shown = f"rankloop serve {words[1]}" if words[0] == "SERVE" else command
+            assert f"\n{shown}\n" in page
+
+
 def test_what_users_install_are_extras(scripts):
     import tomllib
 
