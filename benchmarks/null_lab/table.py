@@ -22,12 +22,12 @@ def line(cell: Cell) -> str:
 
 
 def summary(found: list[Cell]) -> list[str]:
-    """How many cells hold, and which are missed without a known reason."""
+    """How many cells hold, and which are missed without a known reason (the note of a cell)."""
     missed = [one for one in found if not one.ok]
     unknown = [one for one in missed if not one.note]
     lines = [f"\n{len(found) - len(missed)} of {len(found)} cells hold; {len(missed)} are missed"]
     if missed:
-        lines[0] += f", {len(missed) - len(unknown)} of them for a reason that the result itself says"
+        lines[0] += f", {len(missed) - len(unknown)} of them for a known reason"
     return [*lines, *(f"missed: {one.subject}, {one.condition}: {one.value:.1%}" for one in unknown)]
 
 

@@ -118,7 +118,7 @@ def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiment
     """Beside the t-test over people at a fixed horizon, on the same experiments."""
     rng = np.random.default_rng([site.people, 3])
     found: dict[str, list[float]] = {"any look": [], "clicks before": [], "planned": [], "t-test": []}
-    mismatches = 0
+    wrong, mismatches = dict.fromkeys(found, 0), dict.fromkeys(found, 0)
     for _ in range(experiments):
         seen = site.visits(rng)
         arguments = seen.value, seen.arm, seen.user
@@ -130,7 +130,8 @@ def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiment
         for mode, more in options.items():
             one = ab_verdict(*arguments, names=(True, False), **more)
             right = one.winner == "True"
-            mismatches += mode == "any look" and one.ratio.mismatch
+            wrong[mode] += one.winner == "False"
+            mismatches[mode] += one.ratio.mismatch
             found[mode].append(_people_until(seen.user, one.stop) if right and one.stop else np.inf)
         found["t-test"].append(site.people if _t_test(*arguments) else np.inf)
     reached = {mode: np.array(when) for mode, when in found.items()}
@@ -140,12 +141,13 @@ def _ab_power_of(site: Site, every: float | None, of_t: float | None, experiment
         middle = float(np.median(when))
         half = f"half by {middle:,.0f} people" if np.isfinite(middle) else ""
         named = int(np.isfinite(when).sum())
-        unnamed = experiments - named
-        said = f"{unnamed} with people divided otherwise than intended, which the result says"
-        note = said if 0 < unnamed == mismatches else ""
-        yield power(
-            "ab_verdict", f"{_name(site)}, {mode} {half}".strip(), named, experiments, least, note=note
+        rest = experiments - named - wrong[mode] - mismatches[mode]
+        note = (
+            f"{mismatches[mode]} said that people were not divided as intended, {wrong[mode]} named "
+            f"the other arm, {rest} showed no difference yet"
         )
+        how = f"{_name(site)}, {mode} {half}".strip()
+        yield power("ab_verdict", how, named, experiments, least, note="" if mode == "t-test" else note)
     if every:
         early = int((reached["any look"] <= site.people / 4).sum())
         yield power("ab_verdict", f"{_name(site)}, by a quarter of them", early, experiments, 0.5)

@@ -178,7 +178,8 @@ def _checked(
             f"values lie in [{low:g}, {high:g}], got {table[wrong][0]:g} on page {np.argmax(wrong) + 1}; "
             "give the least and the largest possible value as bounds=(least, largest)"
         )
-    every = arms if isinstance(arms, np.ndarray) else list(dict.fromkeys(arms))
+    kind = getattr(arms, "dtype", np.dtype(object)).kind
+    every = arms if kind in "biuU" else list(dict.fromkeys(arms))
     present = np.unique(np.asarray(every)).tolist()
     if names is None:
         if len(present) > 2:
@@ -186,8 +187,7 @@ def _checked(
         names = tuple([*present, "the other arm"][:2])
     elif not set(present) <= set(names):
         raise ValueError(f"the arms are {names[0]!r} and {names[1]!r}, got pages of {present}")
-    plain = isinstance(arms, np.ndarray) and arms.dtype.kind in "biuU"
-    is_first = arms == names[0] if plain else [arm == names[0] for arm in arms]
+    is_first = np.asarray(arms) == names[0] if kind in "biuU" else [arm == names[0] for arm in arms]
     return table, np.array(is_first, np.bool_), *names
 
 

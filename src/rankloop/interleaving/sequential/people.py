@@ -18,8 +18,9 @@ def person_codes(users: Sequence[Any] | None, pages: int) -> Ints:
         return np.arange(pages)
     if len(users) != pages:
         raise ValueError(f"users needs one entry per page ({pages}), got {len(users)}")
-    if isinstance(users, np.ndarray) and users.ndim == 1 and users.dtype.kind in "biu":
-        return _dense(users)
+    kind = getattr(users, "dtype", np.dtype(object)).kind
+    if kind in "biu" and np.ndim(users) == 1:
+        return _dense(np.asarray(users))
     known: dict[Any, int] = {}
     keys = ((page,) if user is None else user for page, user in enumerate(users))
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
