@@ -1,6 +1,7 @@
 """Search by meaning: MSRD movies, BM25 beside MiniLM, cross-encoders, and trees that learn from them.
 
-RANKLOOP_DATA=... python benchmarks/text.py [--part valid | test] [--queries n] [--tuned n] [--titles]
+RANKLOOP_DATA=... python benchmarks/text.py [--part valid | test] [--queries n] [--skip n] [--tuned n]
+    [--hybrids]                         only BM25 beside hybrids, among them linear ones with learned weights
     [--lists FILE]                      write the lists that `cross_encoders.py` trains on and scores
     [--scores FILE --made-of LISTS]     re-rank the same lists with its scores, and train trees with them
     [--latency --made-of LISTS]         the time of a cross-encoder for 100 candidates
@@ -18,7 +19,7 @@ import json
 import os
 import tempfile
 import time
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from cross_encoders import read_lists, write_lists
 from rankloop.metrics import compare, evaluate
-from rankloop.rankers import LambdaMART, TextRanker, to_onnx
+from rankloop.rankers import LambdaMART, LinearRanker, TextRanker, to_onnx
 from rankloop.search import (
     BM25,
     BM25F,
@@ -54,6 +55,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--part", choices=("valid", "test"), default="valid")
     parser.add_argument("--queries", type=int, default=10**9, help="at most so many are measured")
+    parser.add_argument("--skip", type=int, default=0, help="queries of the part that are left out")
+    parser.add_argument("--hybrids", action="store_true", help="only BM25 beside hybrids of title and text")
     parser.add_argument("--tuned", type=int, default=500, help="training queries for weights")
     parser.add_argument("--lists", type=Path)
     parser.add_argument("--scores", type=Path)
@@ -67,7 +70,8 @@ def main() -> None:
     _, texts, qrels = read_movies(data)
     parts = split(sorted(texts), 10**9)
     train = {qid: Query.of_words(texts[qid]) for qid in parts["train"][: options.tuned]}
-    measured = {qid: Query.of_words(texts[qid]) for qid in parts[options.part][: options.queries]}
+    chosen = parts[options.part][options.skip :][: options.queries]
+    measured = {qid: Query.of_words(texts[qid]) for qid in chosen}
     if options.lists:
         write(options.lists, data, texts, qrels, parts)
         return
@@ -85,8 +89,11 @@ def main() -> None:
             f"weights tuned on {len(train):,} training queries; {POOL} candidates a source"
         )
         judged = {qid: qrels[qid] for qid in measured}
-        rows = retrievers(index, encoder, train, qrels)
-        show(rows, measured, judged)
+        if options.hybrids:
+            best = tuned_fields(index, train, qrels)
+            show(hybrids(index, encoder, best, train, qrels), measured, judged)
+            return
+        show(retrievers(index, encoder, train, qrels), measured, judged)
         judged_lists(index, encoder, measured, judged)
 
 
@@ -99,13 +106,10 @@ def encoded(index: Index) -> dict[str, str]:
 def movie_index(folder: Path, data: Path, encoder: OnnxEncoder, titles: bool) -> Index:
     with gzip.open(data / "movies-corpus.jsonl.gz", "rt", encoding="utf-8") as file:
         documents = [json.loads(line) for line in file]
-    started = time.perf_counter()
-    vectors = {"named": encoder.encode([str(one.get("title") or "") for one in documents])}
+    kept = encoder.cache()  # in RANKLOOP_VECTORS: a second run computes none of them
+    vectors = {"named": encoder.encode([str(one.get("title") or "") for one in documents], cache=kept)}
     if not titles:
-        long = [" ".join(str(one.get(field) or "") for field in LONG) for one in documents]
-        vectors["meaning"] = encoder.encode(long)
-    seconds = time.perf_counter() - started
-    print(f"encoding: {len(vectors) * len(documents) / seconds:.0f} texts a second", flush=True)
+        vectors["meaning"] = encoder.encode([joined(one, LONG) for one in documents], cache=kept)
     dimension = encoder.dimension
     fields = {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(vectors, f"vector:{dimension}")}
     index = Index.create(folder, fields)
@@ -117,6 +121,10 @@ def movie_index(folder: Path, data: Path, encoder: OnnxEncoder, titles: bool) ->
     )
     index.commit()
     return index
+
+
+def joined(film: dict, fields: Sequence[str]) -> str:
+    return " ".join(str(film.get(field) or "") for field in fields)
 
 
 def retrievers(index: Index, encoder: OnnxEncoder, train: dict, qrels: dict) -> dict[str, Any]:
@@ -148,6 +156,19 @@ def retrievers(index: Index, encoder: OnnxEncoder, train: dict, qrels: dict) -> 
     return made
 
 
+def hybrids(index: Index, encoder: OnnxEncoder, best: BM25, train: dict, qrels: dict) -> dict[str, Any]:
+    """One weight a source, or one for BM25 of every field and for each cosine, learned by our loss."""
+    vectors = dict.fromkeys(encoded(index), encoder)
+    words = index.retriever(k=POOL, model=best, vectors={})
+    both = index.retriever(k=POOL, model=best, vectors=vectors).tune(train, qrels)
+    names = [*(f"bm25({field})" for field in TEXTS), *(f"similarity({field})" for field in vectors)]
+    rows: dict[str, Any] = {"BM25, tuned fields": words, "hybrid, one weight a source": both}
+    for name, source in {"both sources' candidates": both, "words' candidates": words}.items():
+        search = source >> Features(names, encoders=vectors) >> LinearRanker(loss="lambdarank")
+        rows[f"hybrid, learned, {name}"] = search.fit(train, qrels, among="retrieved")
+    return rows
+
+
 def show(rows: dict[str, Any], measured: dict, judged: dict) -> None:
     runs, took = {}, {}
     for name, search in rows.items():
@@ -165,14 +186,14 @@ def show(rows: dict[str, Any], measured: dict, judged: dict) -> None:
             v = verdicts[name]
             against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]"
         print(
-            f"{name:<34}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}"
+            f"{name:<42}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}"
             f"{found.mean['judged@10']:>8.3f}{condensed:>10.4f}{took[name]:>7.1f}",
             flush=True,
         )
 
 
 HEAD = (
-    f"{'':<34}{'ndcg@10':>8}{'95 % interval':>19}{'less the first row':>28}{'judged':>8}{'condensed':>10}"
+    f"{'':<42}{'ndcg@10':>8}{'95 % interval':>19}{'less the first row':>28}{'judged':>8}{'condensed':>10}"
     f"{'ms':>7}"
 )
 
@@ -201,14 +222,14 @@ def judged_lists(index: Index, encoder: OnnxEncoder, measured: dict, judged: dic
         for field, name in encoded(index).items():
             vectors = np.array([index[id][field] for id in known])
             runs[name][qid] = as_run(ordered(index, query, known, vectors @ encoder(query.plain)))
-    print(f"\nre-ranking the judged lists\n{HEAD[:89]}")
+    print(f"\nre-ranking the judged lists\n{HEAD[:97]}")
     verdicts = compare(runs, judged, NDCG).verdicts[NDCG]
     for name, run in runs.items():
         found = evaluate(run, judged, [NDCG])
         low, high = found.interval[NDCG]
         v = verdicts.get(name)
         against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]" if v else ""
-        print(f"{name:<34}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}")
+        print(f"{name:<42}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}")
 
 
 def ordered(index: Index, query: Query, ids: list, scores: np.ndarray) -> Candidates:
@@ -317,14 +338,9 @@ def similarities(data: Any, documents: list[dict], texts: dict) -> dict[str, np.
     queries = encoder.encode([texts[qid] for qid in data.qid.tolist()])[data.row_query]
     made = {}
     for name, fields in {"title": ("title",), "text": LONG}.items():
-        long = [" ".join(str(one.get(field) or "") for field in fields) for one in documents]
-        made[f"cosine({name})"] = np.einsum("ij,ij->i", queries, _encoded(tuple(long))[films])
+        vectors = encoder.encode([joined(one, fields) for one in documents], cache=encoder.cache())
+        made[f"cosine({name})"] = np.einsum("ij,ij->i", queries, vectors[films])
     return made
-
-
-@cache
-def _encoded(texts: tuple[str, ...]) -> np.ndarray:
-    return open_encoder("minilm").encode(list(texts))
 
 
 def taught(sets: dict, scores: np.ndarray) -> LambdaMART:
