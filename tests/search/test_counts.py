@@ -49,6 +49,11 @@ def test_nothing_to_divide(values):
     assert histogram(np.array(values), 10) == []
 
 
+def test_few_whole_numbers_have_a_bin_each():
+    assert histogram(np.array([0.0, 1.0, 1.0]), 12) == [(0, 0, 1), (1, 1, 2)]
+    assert histogram(np.array([1.0, 2.0, 4.0]), 20) == [(1, 1, 1), (2, 2, 1), (4, 4, 1)]
+
+
 @pytest.mark.parametrize("values", [[1e300, 2e300], [1e-9, 2e-9], [-1e15, 1e15 + 1], [1e9, 1e9 + 1.5]])
 def test_sizes_at_the_ends(values):
     assert sum(one.count for one in histogram(np.array(values), 12)) >= 2

@@ -139,6 +139,7 @@ def histogram(values: Floats, bins: int) -> list[Bin]:
 def _edges(low: float, high: float, bins: int, whole: bool) -> Floats:
     """Multiples of a round step that enclose two numbers; at most `bins` steps apart."""
     size = 10.0 ** math.floor(math.log10((high - low) / bins))
+    size = max(size, 1.0) if whole else size
     steps = [size * times for times in (1, 2, 2.5, 5, 10, 20, 25, 50)]
     for step in steps:
         if whole and step != round(step):
