@@ -9,6 +9,7 @@ from typing import Any
 
 from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
+from rankloop.serve.judge_settings import JudgeSettings
 from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
@@ -143,6 +144,7 @@ class Config:
     influence: InfluenceSettings = InfluenceSettings()
     limits: Limits = Limits()
     web: WebSettings = field(default_factory=WebSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -198,7 +200,7 @@ class Config:
     def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
         parts: dict[str, type] = {"gate": GateSettings, "influence": InfluenceSettings, "limits": Limits}
-        parts["web"] = WebSettings
+        parts |= {"web": WebSettings, "judge": JudgeSettings}
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
         for name, value in settings.items():
