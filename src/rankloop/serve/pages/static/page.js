@@ -6,7 +6,8 @@ import { following } from "./following.js";
 import { judge } from "./judge.js";
 import { keys } from "./keys.js";
 import { ranges } from "./ranges.js";
+import { refresh } from "./refresh.js";
 import { search } from "./search.js";
 import { why } from "./why.js";
 
-for (const start of [search, following, events, why, judge, keys, compare, files, ranges]) start();
+for (const start of [search, following, events, why, judge, keys, compare, files, ranges, refresh]) start();
