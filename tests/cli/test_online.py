@@ -43,3 +43,29 @@ def test_mistakes_are_named(sets):
     assert "either --production FILE or --by FEATURE" in str(both.exception)
     drawn = CliRunner().invoke(app, ["online", *sets, "--out", "curve.png"])
     assert ".svg or .html" in str(drawn.exception)
+
+
+def test_a_version_of_a_service_learns_while_it_serves(tmp_path):
+    from serve.running import another, make_index, serving
+
+    queries = ("running shoes", "red hat", "shoes", "hat")
+    make_index(tmp_path)
+    with serving(tmp_path, examples=queries) as service:
+        other = another(service)
+    config = tmp_path / "shop.toml"
+    config.write_text(f'index = "shop.index"\nexamples = {json.dumps(queries)}\n')
+    given = ["online", str(config), "--above", "v1"]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 0, done.output
+    assert "v3 learns while it serves, above v1" in done.output
+    arms = ["--learner", "thompson", "--arm", "v1", "--arm", other, "--json"]
+    made = json.loads(CliRunner().invoke(app, [*given, *arms]).output)
+    assert made["version"] == "v4"
+    assert made["online"]["arms"] == ["v1", other]
+    for wrong in (["--learner", "mgd"], ["--keep", "3"], ["--learner", "thompson"], ["--arm", "v1"]):
+        refused = CliRunner().invoke(app, [*given, *wrong])
+        assert refused.exit_code != 0, wrong
+    unknown = CliRunner().invoke(app, ["online", str(config), "--above", "v9"])
+    assert unknown.exit_code != 0
+    with serving(tmp_path) as service:
+        assert [one.version for one in service.registry.versions()] == ["v1", other, "v3", "v4"]

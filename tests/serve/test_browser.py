@@ -52,6 +52,8 @@ PAGES = (
     "/judge?set=evil&q=running",
     "/loop",
     "/pins",
+    "/compare/scheduled",
+    "/dashboard/pages?days=30",
     "/dashboard/promote?version=v2",
     "/document/hat-1",
     "/dashboard",

@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,12 @@ import pytest
 from rankloop.search import Index
 from rankloop.serve import Config, Service
 from rankloop.serve.config import Limits
+from rankloop.serve.desk.judge_run import JudgeRun
+from rankloop.serve.desk.language_judge import LanguageJudge
 from rankloop.serve.desk.query_sets import SetQuery, put_query_set
+from rankloop.serve.desk.scheduled import add_comparison, known_comparisons
 from rankloop.serve.desk.users import add_user
+from serve.conftest import make_page
 from serve.running import TOKEN, another, on_a_port
 
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
@@ -28,9 +33,11 @@ PLACES = (
     "/judge?set=head&q=running",
     "/compare?set=head",
     "/compare?set=head&q=running",
+    "/compare/scheduled",
     "/loop",
     "/pins",
     "/dashboard",
+    "/dashboard/pages?days=30",
     "/dashboard/promote?version=v2",
     "/why?q=running&document=hat-1",
     "/?q=zzzqqq",
@@ -53,6 +60,12 @@ def desk(tmp_path_factory):
         another(service)
         queries = [SetQuery(one) for one in ("running", "walking hat", "shoe")]
         put_query_set(service.store, "head", queries, author="ann", made="by hand")
+        judge = LanguageJudge(lambda prompt: '{"grade": 1}', "v2-model", service.store)
+        service.judge_run = JudgeRun(judge, service.index)
+        service.registry.note("v2", {"judge": "v2-model"})  # it would judge itself, which is a warning
+        compared = {"max_loss": 0.01, "hours": 24.0, "who": "ann"}
+        add_comparison(service.store, service.registry, "head", "v1", "v2", **compared)
+        service.comparing.look()
         yield service, str(client.base_url)
 
 
@@ -114,6 +127,99 @@ def test_versions_are_compared_promoted_and_rolled_back(desk, browser):  # noqa:
         page.get_by_role("button", name="Roll back to v1").click()
         expect(page.locator("#trail ~ .scroll")).to_contain_text("roll back")
     assert service.versions.live.roles.production == "v1"
+
+
+def test_a_canary_is_set_with_a_slider_and_ended(desk, browser):  # noqa: F811
+    service = desk[0]
+    with tab(browser, desk) as page:
+        log_in(page)
+        page.goto("/dashboard/promote?version=v2")
+        page.get_by_role("slider").focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        expect(page.locator("[data-range-value]")).to_have_text("8")
+        page.get_by_role("button", name="Start the canary").click()
+        page.get_by_role("button", name="End the canary v2 (8 %)").click()
+        expect(page.get_by_role("button", name=re.compile("End the canary"))).to_have_count(0)
+        page.goto("/dashboard/promote?version=v2")
+        page.get_by_role("button", name="As a shadow").click()
+        page.get_by_role("button", name="End the shadow v2").click()
+        expect(page.get_by_role("button", name=re.compile("End the shadow"))).to_have_count(0)
+    assert (service.versions.live.roles.canary, service.versions.live.roles.shadow) == (None, None)
+
+
+def test_an_experiment_starts_at_ten_percent_and_says_what_is_wrong(desk, browser):  # noqa: F811
+    with tab(browser, desk, wrong=("status of 400",)) as page:
+        log_in(page)
+        page.goto("/dashboard")
+        form = page.get_by_role("form", name="Start an experiment")
+        share = form.get_by_label("Share of people, %")
+        expect(share).to_have_value("10")
+        share.fill("200")
+        form.get_by_role("button").click()
+        form = page.get_by_role("form", name="Start an experiment")
+        expect(form.get_by_role("alert")).to_contain_text("a whole number from 1 to 100, got '200'")
+        expect(form.get_by_label("Share of people, %")).to_have_value("200")
+        form.get_by_label("Share of people, %").fill("10")
+        form.get_by_role("button").click()
+        panel = page.locator("section", has=page.locator("#experiments"))
+        expect(panel).to_contain_text("interleaved, 10 % of people")
+        expect(panel).to_contain_text("no pages yet")
+        panel.get_by_role("button", name=re.compile("^End ")).first.click()
+        expect(panel).to_contain_text("ended")
+
+
+def test_the_dashboard_brings_itself_up_to_date_and_leads_to_pages(desk, browser):  # noqa: F811
+    service = desk[0]
+    with tab(browser, desk) as page:
+        log_in(page)
+        page.clock.install()
+        page.goto("/dashboard?days=7")
+        number = page.locator(".figures a").first
+        before = number.inner_text()
+        service.store.put_pages([make_page("a new query", "abc", shown=time.time()) for _ in range(3)])
+        page.clock.fast_forward(31_000)
+        expect(page.locator("[data-refreshed]")).to_contain_text("Brought up to date")
+        expect(number).not_to_have_text(before)
+        page.get_by_role("form", name="Start an experiment").get_by_label("Share of people, %").fill("33")
+        service.store.put_pages([make_page("a new query", "abc", shown=time.time())])
+        page.clock.fast_forward(31_000)
+        expect(page.get_by_role("form", name="Start an experiment").get_by_label("Share")).to_have_value("33")
+        number.click()
+        page.wait_for_url("**/dashboard/pages?days=7")
+        page.get_by_role("link", name="a new query").first.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("4 pages")
+
+
+def test_rules_by_value_schedules_and_learners_are_made_on_the_page(desk, browser):  # noqa: F811
+    service = desk[0]
+    with tab(browser, desk) as page:
+        log_in(page)
+        page.goto("/pins")
+        page.get_by_label("What").select_option("hide")
+        page.get_by_label("Query", exact=True).fill("*")
+        page.get_by_label("Or all with").select_option("kind")
+        page.get_by_label("Value", exact=True).fill("hat")
+        page.get_by_role("button", name="Set it").click()
+        page.get_by_role("button", name="End the hide of kind = hat").click()
+        expect(page.get_by_role("heading", name="Ended")).to_be_visible()
+        page.goto("/compare")
+        page.get_by_role("link", name="Comparisons on a schedule").click()
+        expect(page.get_by_role("main")).to_contain_text("v2 against v1 on head")
+        page.get_by_role("button", name="Compare on a schedule").click()
+        expect(page.get_by_role("heading", name="newest against production on head")).to_be_visible()
+        page.get_by_role("button", name="End newest against production on head").click()
+        assert len(known_comparisons(service.store)) == 1
+        page.goto("/dashboard")
+        form = page.get_by_role("form", name="Learn while serving")
+        form.get_by_label("Learner").select_option("thompson")
+        form.get_by_role("checkbox", name="v2").check()
+        form.get_by_role("button").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("serve everybody?")
+        page.goto("/judge?set=head")
+        panel = page.locator("section", has=page.locator("#model"))
+        expect(panel).to_contain_text("v2 ranks by v2-model or learned from it")
+        expect(panel.get_by_role("button", name="Try it on what people judged")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

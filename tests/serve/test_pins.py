@@ -11,6 +11,7 @@ from rankloop.clicks import ClickLog
 from rankloop.search import Candidates
 from rankloop.serve.desk.acts import past_acts
 from rankloop.serve.desk.click_values import click_values
+from rankloop.serve.desk.field_value import check_value
 from rankloop.serve.desk.hands import Hands, Rule, add_rule, end_rule, known_rules
 from rankloop.serve.desk.place_by_hand import place_by_hand
 from rankloop.serve.events.shown_page import swap
@@ -20,8 +21,9 @@ from serve.running import TOKEN, another, client_of, make_index, wait_until
 from serve.test_pages import FIREFOX, read
 
 
-def rule(kind, document, value=None, pattern="*"):
-    return Rule(f"{kind}{document}", kind, pattern, document, value, 0.0, 9e9, "ann", "")
+def rule(kind, document, value=None, pattern="*", field="", wanted=""):
+    id = f"{kind}{document}{field}{wanted}"
+    return Rule(id, kind, pattern, document, value, 0.0, 9e9, "ann", "", field, wanted)
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +68,56 @@ def test_rules_are_the_definition(index, rules, found, n, fetch):
     assert not set(made.placed) & {one.document for one in rules if one.kind == "hide"}
 
 
+BRANDS = ("Hare", "Tortoise")  # of even and of odd documents
+
+
+@given(found=st.permutations(range(12)), ranks=st.integers(1, 10), brand=st.sampled_from(BRANDS))
+def test_a_rule_by_value_is_for_all_that_have_it(index, found, ranks, brand):
+    ids = [str(one) for one in found]
+    has = [BRANDS[int(one) % 2] == brand for one in ids]
+    ranked = Candidates.of("hat", index.snapshot, ids)
+
+    def order(kind, wanted=brand, field="brand"):
+        made = place_by_hand(ranked, [rule(kind, "", ranks, field=field, wanted=wanted)], 5, None)
+        return [str(one) for one in made.found.ids.tolist()], made
+
+    hidden, made = order("hide", brand.upper())
+    assert hidden == [one for one, meant in zip(ids, has, strict=True) if not meant]
+    boosted, made = order("boost")
+    assert set(made.placed) == {one for one, meant in zip(ids, has, strict=True) if meant}
+    for one, meant in zip(ids, has, strict=True):
+        before, after = ids.index(one), boosted.index(one)
+        assert after <= before if meant else after >= before
+        assert before - after <= ranks
+    for group in (True, False):  # nobody overtakes their like
+        mine = [one for one, meant in zip(ids, has, strict=True) if meant == group]
+        assert [one for one in boosted if one in mine] == mine
+    pinned, made = order("pin")
+    best = next(one for one, meant in zip(ids, has, strict=True) if meant)
+    assert pinned[ranks - 1] == best
+    assert made.placed == (best,)
+    cheap, _ = order("hide", "..40", "price")
+    assert cheap == [one for one in ids if int(one) * 10 > 40]
+    late, _ = order("hide", "2015..", "added")
+    assert late == [one for one in ids if int(one) % 10 < 5]
+    assert order("hide", "x", "gone")[0] == ids, "a field that the index has no more"
+
+
+@pytest.mark.parametrize(
+    ("field", "wanted", "wrong"),
+    [
+        ("brandd", "x", "brand"),
+        ("title", "x", "title"),
+        ("brand", " ", "it is empty"),
+        ("price", "cheap", "10 or 10..20"),
+        ("added", "soon", "2024-05-31"),
+    ],
+)
+def test_values_that_no_document_can_have_are_refused(index, field, wanted, wrong):
+    with pytest.raises(ValueError, match=wrong):
+        check_value(index.fields, field, wanted)
+
+
 def test_rules_are_kept_and_end(store):
     kept = add_rule(store, "pin", " Red   hat ", "d1", value=2, days=1, who="ann", reason="sale")
     add_rule(store, "hide", '"shoes"', "d2", who="bob")
@@ -88,6 +140,7 @@ def test_rules_are_kept_and_end(store):
         ({"kind": "promote"}, "unknown kind of rule 'promote'"),
         ({"pattern": '""'}, "a rule is for a query"),
         ({"document": ""}, "names a document by its id"),
+        ({"field": "brand", "wanted": "x"}, "got both"),
         ({"days": 0}, "at most 366 days, got 0"),
         ({"days": 400}, "at most 366 days, got 400"),
         ({"value": None}, "the rank of a pin is a whole number from 1 to 10, got None"),
@@ -235,3 +288,32 @@ def test_the_page_sets_and_ends_rules(desk):
     assert client.post("/pins", data={"kind": "hide"}).status_code == 403
     search = read(client.get("/", params={"q": "polish"}))
     assert [one for one in search.all("a") if one.get("href", "").startswith("/pins?q=polish&document=")]
+
+
+def test_a_brand_is_boosted_from_the_page_for_all_queries_and_noted(desk):
+    client, service = desk
+    client.post("/login", data={"token": TOKEN})
+    page = client.get("/pins").text
+    assert '<option value="brand">brand</option>' in page
+    token = page.partition('name="form_token" value="')[2].partition('"')[0]
+    fields = {"form_token": token, "kind": "boost", "pattern": "*", "value": "3", "days": "2"}
+    wrong = client.post("/pins", data={**fields, "field": "price", "wanted": "dear"})
+    assert wrong.status_code == 400
+    assert "its value is like 10 or 10..20" in wrong.text
+    assert 'value="dear"' in wrong.text, "what was typed stays"
+    before, _ = shown(service, "running", record=False)
+    assert client.post("/pins", data={**fields, "field": "brand", "wanted": "tortoise"}).status_code == 303
+    assert "brand = tortoise" in client.get("/pins").text
+    after, answer = shown(service, "running")
+    ranks = [[at for at, one in enumerate(page) if int(one) % 2] for page in (before, after)]
+    assert all(new <= old for old, new in zip(*ranks, strict=False))
+    assert len(ranks[1]) > len(ranks[0]) or sum(ranks[1]) < sum(ranks[0])
+    service.recorder.spool.drain(service.store)
+    page_id = service.recorder.page_of(answer.impression)
+    placed = service.store.page(page_id).randomness["hands"]["placed"]
+    assert placed
+    assert all(int(one) % 2 for one in placed)
+    act = past_acts(service.store, 1)[0]
+    assert (act.act, act.detail["document"]) == ("boost", "brand = tortoise")
+    end_rule(service.store, known_rules(service.store)[-1].id)
+    service.hands.reload()

@@ -15,8 +15,10 @@ __all__ = ["online"]
 @reads_data
 def online(
     data: DataSet,
-    test: Annotated[str, typer.Option(help="The data set that the learner is measured on.")],
-    learner: Annotated[str, typer.Option(help="pdgd, dbgd, mgd, nsgd or coltr.")] = "pdgd",
+    test: Annotated[str | None, typer.Option(help="The data set that the learner is measured on.")] = None,
+    learner: Annotated[
+        str, typer.Option(help="pdgd, dbgd, mgd, nsgd or coltr; in a service pdgd, thompson, epsilon_greedy.")
+    ] = "pdgd",
     user: User = "navigational",
     pages: Annotated[int, typer.Option("--pages", "-n", help="How many pages people see.")] = 10_000,
     k: PageSize = 10,
@@ -30,6 +32,22 @@ def online(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Draw the learning curve to this file (.svg or .html).")
     ] = None,
+    above: Annotated[
+        str | None,
+        typer.Option(
+            help="DATA is a service (its TOML file or index): register a version that learns while it serves "
+            "and stays above this one."
+        ),
+    ] = None,
+    arms: Annotated[
+        list[str] | None, typer.Option("--arm", help="With --above: a version that a bandit may choose.")
+    ] = None,
+    keep: Annotated[
+        float, typer.Option(help="With --above: the share of the other version's exposure on every page.")
+    ] = 0.7,
+    control: Annotated[
+        float, typer.Option(help="With --above: the share of people who always get the other version.")
+    ] = 0.1,
     report: ReportFile = None,
     seed: Seed = 0,
     json: Json = False,
@@ -41,7 +59,20 @@ def online(
     Prints the quality on the test set by pages served, and the quality of the pages that users saw meanwhile.
 
     rankloop online train.txt --test test.txt --learner pdgd --user perfect -n 10000 --out curve.svg
+
+    rankloop online shop.toml --above v1 --learner pdgd
+
+    rankloop online shop.toml --above v1 --learner thompson --arm v1 --arm v3
     """
+    if above is not None:
+        from rankloop.cli.options.learning_version import register_version
+
+        chosen = tuple(arms or ())
+        about = {"learner": learner, "arms": chosen, "keep": keep, "control": control}
+        register_version(data, floor=above, as_json=json, **about)
+        return
+    if test is None:
+        raise typer.BadParameter("Missing option '--test', or --above for a version of a service.")
     import json as writer
 
     from rankloop.cli.options.simulation import ranking_scores, simulated_user

@@ -18,13 +18,14 @@ def metric_intervals(
     models: Mapping[str, Any] | Any,
     *,
     signed: bool = False,
+    colours: Mapping[str, int] | None = None,
     title: str = "Metrics with intervals",
     note: str = "Means over queries with 95 % intervals; further right is better.",
 ) -> Figure:
     """A dot with whiskers for each model, one block per metric.
 
     A model is an `Evaluation`, or a mapping from a metric's name to its mean, or to (mean, low, high).
-    `signed` values are differences, drawn with 0.
+    `signed` values are differences, drawn with 0. `colours` gives each model the number of its colour.
 
     >>> metric_intervals({"bm25": {"ndcg@10": (0.41, 0.38, 0.44)}, "trees": {"ndcg@10": (0.47, 0.44, 0.50)}})
     Figure('Metrics with intervals')
@@ -39,7 +40,7 @@ def metric_intervals(
             empty_note(canvas)
         for metric in metrics:
             found = {name: one[metric] for name, one in rows.items() if metric in one}
-            dots(canvas, metric, found, signed=signed)
+            dots(canvas, metric, found, signed=signed, colours=colours)
 
     texts = [
         f"{metric}{f' of {name}' if name else ''}: {number_text(found[metric][0])}"

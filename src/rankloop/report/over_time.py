@@ -29,10 +29,13 @@ def over_time(
     y: str = "",
     marks: Mapping[str, Any] | None = None,
     percent: bool = False,
+    colours: Mapping[str, int] | None = None,
     title: str = "Over time",
     note: str = "",
 ) -> Figure:
     """Curves of `(times, values)` or `(times, values, low, high)` by name; `marks` are events by name.
+
+    `colours` gives each name the number of its colour, so that it is the same in several figures.
 
     Times are seconds since 1970, `datetime`, `datetime64` or ISO text; the axis is in UTC.
 
@@ -74,6 +77,7 @@ def over_time(
         above=16 * len(events),
         x_text=_time_text,
         more=more,
+        colours=colours,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from rankloop.report.drawing.canvas import Canvas
 from rankloop.report.drawing.curves import empty_note
 from rankloop.report.drawing.scale import p_text
+from rankloop.report.drawing.style import role_of
 from rankloop.report.drawing.text import BOLD, shorten, width_of
 from rankloop.report.figure import Figure
 
@@ -17,13 +18,14 @@ _HIGH = 22
 def preference(
     verdicts: Any,
     *,
+    colours: Mapping[str, int] | None = None,
     title: str = "Which ranking people prefer",
     note: str = "Interleaved pages: won by the first, tied, won by the second.",
 ) -> Figure:
     """One bar for each pair of rankers, with the verdict below it.
 
     Verdicts are those of `rankloop.interleaving`, or mappings with first, second, wins, losses and ties, and
-    where known difference, low, high, p_value and winner.
+    where known difference, low, high, p_value and winner. `colours` are the numbers of the rankers' colours.
 
     >>> preference({"first": "new", "second": "old", "wins": 87, "losses": 48, "ties": 83})
     Figure('Which ranking people prefer')
@@ -36,12 +38,12 @@ def preference(
         if not found:
             empty_note(canvas, "No experiment has run yet.")
         for one in found:
-            _bar(canvas, one)
+            _bar(canvas, one, colours or {})
 
     return Figure(title, f"{note} {' '.join(_sentence(one) for one in found)}", draw)
 
 
-def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
+def _bar(canvas: Canvas, one: Mapping[str, Any], colours: Mapping[str, int]) -> None:
     half = canvas.width / 2 - 8
     canvas.y += 18
     first, second = str(one["first"]), str(one["second"])
@@ -58,9 +60,9 @@ def _bar(canvas: Canvas, one: Mapping[str, Any]) -> None:
     total = one["wins"] + one["losses"] + one["ties"]
     x = 0.0
     parts = (
-        ("s1", one["wins"], f"{first} wins"),
+        (role_of(colours.get(first, 0)), one["wins"], f"{first} wins"),
         ("none", one["ties"], "ties"),
-        ("s2", one["losses"], f"{second} wins"),
+        (role_of(colours.get(second, 1)), one["losses"], f"{second} wins"),
     )
     for role, count, name in parts:
         wide = canvas.width * count / total if total else 0.0

@@ -10,6 +10,7 @@ from typing import Any
 from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
 from rankloop.serve.card_settings import CardSettings
+from rankloop.serve.judge_settings import JudgeSettings
 from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
@@ -149,6 +150,7 @@ class Config:
     card: CardSettings = field(default_factory=CardSettings)
     limits: Limits = Limits()
     web: WebSettings = field(default_factory=WebSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -204,7 +206,7 @@ class Config:
     def from_dict(cls, settings: Mapping[str, Any], beside: Path = Path()) -> "Config":
         """Settings by name; paths are relative to `beside`."""
         parts: dict[str, type] = {"gate": GateSettings, "influence": InfluenceSettings, "limits": Limits}
-        parts |= {"web": WebSettings, "card": CardSettings}
+        parts |= {"web": WebSettings, "card": CardSettings, "judge": JudgeSettings}
         known = {one.name: one for one in fields(cls)}
         made: dict[str, Any] = {}
         for name, value in settings.items():

@@ -25,6 +25,7 @@ from rankloop.serve.explanation import explain
 from rankloop.serve.http.schema import Comparison, Explanation, RangeCount, SearchAnswer, SearchRequest, Side
 from rankloop.serve.models.live import Live, Model, logged_features
 from rankloop.serve.models.shadow import Shadow
+from rankloop.serve.online.arms import learning_arm, shown_earlier
 from rankloop.serve.presenter import Presenter
 from rankloop.serve.versions import Versions
 
@@ -81,6 +82,8 @@ class Searcher:
         arm = _arm(live, user or page_id) if version is None else Arm((version,))
         if place.sort:  # no ranker takes part, so no experiment does
             arm = Arm((live.production.version if version is None else version,))
+        elif record:
+            arm = learning_arm(arm, live, user or page_id, page_id)
         query = self._query(request.query, request.user_features, request.unfinished, deadline)
         filters = as_filters(request.filters, self.index.fields)
         passing = filters if filters or browse else None
@@ -100,7 +103,7 @@ class Searcher:
         results = self.presenter.results(page.shown, request.fields, first=place.offset + 1)
         counts = self._counts(models[0], query, request, filters)
         seconds["show"] = time.perf_counter() - clock
-        ranker = f"sort {place.sort}" if place.sort else " + ".join(arm.versions)
+        ranker = f"sort {place.sort}" if place.sort else arm.ranker
         impression = None
         if record:
             clock = time.perf_counter()
@@ -127,7 +130,7 @@ class Searcher:
                     layout=f"{request.layout}.sorted" if place.sort else request.layout,
                     origin=self._recorder.origin(address),
                     policy=page.policy,
-                    experiment=arm.experiment.id if arm.experiment else None,
+                    experiment=arm.group,
                     randomness=page.randomness | (by_hand.noted() if by_hand else {}),
                     found=answers[0].found.matches,
                     bot=bot or (request.user_agent is not None and is_bot(request.user_agent)),
@@ -215,7 +218,8 @@ class Searcher:
     ) -> ComposedPage:
         """The page, or the one that follows it; what is sorted by a field stays as it is."""
         if place.offset:
-            return compose_following(arm, rankings, page_id, place.offset, place.k)
+            earlier = shown_earlier(self._recorder.store, page_id) if arm.online is not None else ()
+            return compose_following(arm, rankings, page_id, place.offset, place.k, earlier)
         return compose(
             arm,
             rankings,

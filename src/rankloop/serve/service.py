@@ -7,7 +7,11 @@ from typing import Self
 
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.config import Config
+from rankloop.serve.desk.comparing import Comparing
 from rankloop.serve.desk.hands import Hands
+from rankloop.serve.desk.judge_run import JudgeRun
+from rankloop.serve.desk.language_judge import LanguageJudge
+from rankloop.serve.desk.language_model import LanguageModel
 from rankloop.serve.desk.rankings import Rankings
 from rankloop.serve.desk.users import known_users
 from rankloop.serve.documents import Documents
@@ -44,7 +48,9 @@ class Service:
     comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `ubi` what collectors of other pages send, `searcher` answers searches, `reranker` orders
     candidates of another engine, `documents` takes documents, `rankings` are what the desk compares,
-    `learn_now` is a learning run that somebody asked for, `hands` are pins and hides.
+    `learn_now` is a learning run that somebody asked for, `judge_run` a judge by language model (that of the
+    config, or set to one of any callable), `comparing` makes comparisons on a schedule, `hands` are pins and
+    hides.
     """
 
     def __init__(self, config: Config, index: Searchable, store: Store) -> None:
@@ -63,11 +69,14 @@ class Service:
         self.searcher = Searcher(config, index, self.versions, self.recorder, self.shadow, self.hands)
         self.rankings = Rankings(index, self.versions.model, config.limits.seconds)
         self.learn_now = LearnNow(config)
+        self.judge_run = self._judge()
+        self.comparing = Comparing(store, self.registry, self.rankings)
         self._watcher = Watcher(self.look, self.tidy)
         with suppress(StoreAway):
             self.recorder.forgotten.catch_up()
             self.hands.reload()
-        for part in (self.shadow, self.recorder, self._watcher):  # nothing above can fail after a start
+        parts = (self.shadow, self.recorder, self._watcher, self.comparing)
+        for part in parts:  # nothing above can fail after a start
             part.start()
 
     @classmethod
@@ -89,7 +98,10 @@ class Service:
     def close(self) -> None:
         """Stop, and move what waits on disk to the store if it answers."""
         self._watcher.stop()
+        self.comparing.stop()
         self.learn_now.stop()
+        if self.judge_run is not None:
+            self.judge_run.stop()
         self.shadow.close()
         with suppress(StoreAway):
             self.versions.note_agreement()
@@ -133,6 +145,13 @@ class Service:
         self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)
         return gone
 
+    def _judge(self) -> JudgeRun | None:
+        given = self.config.judge
+        if not given.is_set:
+            return None
+        model = LanguageModel(given.address, given.model, given.key, given.seconds)
+        return JudgeRun(LanguageJudge(model, given.model, self.store, given.calls, given.tokens), self.index)
+
     def has_users(self) -> bool:
         """Whether anybody but the administrator has a token."""
         return bool(known_users(self.store))
@@ -140,6 +159,7 @@ class Service:
     def look(self) -> None:
         """Done twice a second: serve what others promoted and committed, and forget whom they forgot."""
         self.versions.reload()
+        self.versions.learn()
         self.hands.reload()
         self.recorder.forgotten.catch_up()
         self.ubi.catch_up(self.store, self.recorder.forgotten.epoch)

@@ -11,6 +11,7 @@ from rankloop.serve.models.live import Live, Model, Models, ensure_production
 from rankloop.serve.models.memo import Memo
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shadow import Shadow
+from rankloop.serve.online.learners import Learners
 
 __all__ = ["Versions"]
 
@@ -27,6 +28,7 @@ class Versions:
         self.index, self.registry, self.experiments = index, registry, experiments
         self._shadow = shadow
         self._loaded = Models(registry, index)
+        self.learners = Learners(registry.store, config.influence)
         self._config = config
         self._memo = Memo(config.home / "serving.json")
         self._ensured = False
@@ -44,7 +46,9 @@ class Versions:
 
     def model(self, version: str) -> Model:
         """A version in memory, loaded if it is not there yet."""
-        return self._live.models.get(version) or self._loaded.get(version)
+        found = self._live.models.get(version) or self._loaded.get(version)
+        serves = version in self._live.models
+        return found if serves or found.learning is None else self.learners.now(found, self.model)
 
     def before_learning(self) -> str | None:
         """The first version, where a later one serves: what was shown before anything was learned."""
@@ -61,7 +65,7 @@ class Versions:
             newer = self.index.refresh()
             live = self._now(before=self._live)
             self.troubles = live.troubles
-            changed = (live.roles, live.experiments) != (self._live.roles, self._live.experiments)
+            changed = live.key != self._live.key
             if changed:
                 self._live = live
             return changed or newer
@@ -73,9 +77,14 @@ class Versions:
             self.registry.share()
             self._ensured = True
         live = self._loaded.live(self.registry.roles(), self.experiments.running(), before=before)
+        live = self.learners.applied(live, before, self._loaded.get)
         if before is None or live.roles.production != before.roles.production:
             self._memo.note(self.registry.version(live.production.version))
         return live
+
+    def learn(self) -> bool:
+        """Let versions that learn while they serve take a step; True where something changed."""
+        return self.learners.look(self._live) and self.reload()
 
     def promote(self, version: str) -> None:
         """Let a version serve everybody, if it can be loaded; if not, nothing changes."""

@@ -24,7 +24,7 @@ def compare_versions(
     if max_loss is not None and not 0 <= max_loss <= 1:
         raise ValueError(f"--max-loss is a loss of NDCG from 0 to 1, got {max_loss}")
     found = _compared(versions, address, service)
-    lost = _lost(found, max_loss)
+    lost = [] if max_loss is None else found.lost(max_loss)
     if as_json:
         typer.echo(json.dumps(found.to_dict() | {"max_loss": max_loss, "lost": lost}, indent=2))
     else:
@@ -50,6 +50,7 @@ def _compared(versions: list[str], address: str, service: str | None) -> "SetCom
     from rankloop.serve.events.store import Store
     from rankloop.serve.models.live import Models
     from rankloop.serve.models.registry import Registry
+    from rankloop.serve.online.learners import Learners
     from rankloop.serve.open_searchable import open_searchable
 
     config = Config.read(service or _only_one())
@@ -58,7 +59,8 @@ def _compared(versions: list[str], address: str, service: str | None) -> "SetCom
         raise ValueError(f"there is no service in {config.home} yet; start it with rankloop serve")
     with Store.open(config.database) as store:
         registry = Registry(store, config.home / "models")
-        rankings = Rankings(index, Models(registry, index).get, SLOWEST)
+        models, learned = Models(registry, index), Learners(store, config.influence)
+        rankings = Rankings(index, lambda one: learned.now(models.get(one), models.get), SLOWEST)
         try:
             chosen = query_set(store, address)
         except LookupError as error:
@@ -80,18 +82,6 @@ def _only_one() -> str:
             "were found here)"
         )
     return str(found[0])
-
-
-def _lost(found: "SetComparison", max_loss: float | None) -> list[str]:
-    """By which evidence the mean loss is too large."""
-    if max_loss is None:
-        return []
-    ways = {"judgments": found.judged, "clicks": found.clicked}
-    return [
-        f"NDCG@10 by {name} changes by {one.value:+.4f} [{one.low:+.4f}, {one.high:+.4f}]"
-        for name, one in ways.items()
-        if one.known and one.value < -max_loss
-    ]
 
 
 def _text(found: "SetComparison") -> str:

@@ -58,6 +58,10 @@ class Bandit(ABC):
         self.served[ranking.notes["arm"]] += 1
         self.rewards[ranking.notes["arm"]] += reward
 
+    def choose(self) -> str:
+        """The ranker for the next page; for who ranks elsewhere."""
+        return list(self.rankers)[self._choose()]
+
     @property
     def best(self) -> str:
         """The ranker with the highest mean reward so far."""

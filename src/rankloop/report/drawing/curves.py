@@ -89,8 +89,13 @@ def curves_figure(
     above: float = 0,
     x_text: Callable[[float], str] = number_text,
     more: Callable[[Canvas, Panel], None] | None = None,
+    colours: Mapping[str, int] | None = None,
 ) -> Figure:
-    """A figure of curves; `more` draws on top of them, and in the space reserved `above` the panel."""
+    """A figure of curves; `more` draws on top of them, and in the space reserved `above` the panel.
+
+    `colours` are the numbers of the colours by name, by default in order.
+    """
+    numbers = [(colours or {}).get(curve.name, at) for at, curve in enumerate(curves)]
 
     def draw(canvas: Canvas) -> None:
         canvas.heading(title, note)
@@ -98,7 +103,7 @@ def curves_figure(
             empty_note(canvas)
             return
         if len(curves) > 1 or curves[0].name:
-            canvas.legend([curve.name for curve in curves], [role_of(i) for i in range(len(curves))])
+            canvas.legend([curve.name for curve in curves], [role_of(one) for one in numbers])
         across = span([curve.x for curve in curves], room=0.0)
         up = span(
             [part for curve in curves for part in (curve.y, curve.low, curve.high)], within=within, log=log
@@ -116,7 +121,7 @@ def curves_figure(
             above=above,
             x_text=x_text,
         )
-        for series, curve in enumerate(curves):
+        for series, curve in zip(numbers, curves, strict=True):
             panel.curve(curve, series)
         if more is not None:
             more(canvas, panel)

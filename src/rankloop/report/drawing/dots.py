@@ -16,9 +16,18 @@ _ROW = 24
 
 
 def dots(
-    canvas: Canvas, heading: str, rows: Mapping[str, Interval], *, first: int = 0, signed: bool = False
+    canvas: Canvas,
+    heading: str,
+    rows: Mapping[str, Interval],
+    *,
+    first: int = 0,
+    signed: bool = False,
+    colours: Mapping[str, int] | None = None,
 ) -> None:
-    """One row per name: (value, low, high). `first` is the first colour; `signed` values are differences."""
+    """One row per name: (value, low, high). `first` is the first colour; `signed` values are differences.
+
+    `colours` are the numbers of the colours by name, by default in order.
+    """
     canvas.y += 16
     canvas.text(
         0, canvas.y - 2, shorten(heading, canvas.width, 13 * BOLD), size=13, tip=heading, font_weight=600
@@ -39,7 +48,7 @@ def dots(
         canvas.line(x, top, x, bottom, "axis" if signed and value == 0 else "rule")
         canvas.text(x, bottom + 14, text, "soft", size=11, anchor="middle")
     for number, (name, (value, lowest, highest)) in enumerate(rows.items()):
-        y, series = top + _ROW * (number + 0.5), first + number
+        y, series = top + _ROW * (number + 0.5), (colours or {}).get(name, first + number)
         canvas.text(0, y + 4, shorten(name, left - 8), tip=name)
         canvas.text(canvas.width, y + 4, texts[name], "soft", anchor="end")
         if np.isfinite(lowest) and np.isfinite(highest):

@@ -1,6 +1,6 @@
 """Colours of figures and pages: one table, light and dark."""
 
-__all__ = ["ROLES", "STYLE", "dash", "role_of", "variables_of"]
+__all__ = ["ROLES", "SERIES", "STYLE", "dash", "role_of", "variables_of"]
 
 # role: (on light paper, on dark paper); a test checks the contrast of text and of lines.
 ROLES = {

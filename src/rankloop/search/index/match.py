@@ -17,7 +17,7 @@ from rankloop.search.index.segment import Segment, name_of_field
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Clause
 
-__all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents"]
+__all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents", "with_values"]
 
 
 Filters = Mapping[str, Any]
@@ -116,7 +116,7 @@ def _has(
 ) -> Bytes | None:
     """Which documents of a segment satisfy a clause; None if the clause has only stop words."""
     if clause.kind == "value":
-        return _with_values(segment, str(clause.field), [clause.text])
+        return with_values(segment, str(clause.field), [clause.text])
     if clause.kind == "range":
         return _between(segment, str(clause.field), clause.low, clause.high)
     snapshot = expander.snapshot
@@ -165,7 +165,7 @@ def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> B
     field = snapshot.fields[one_of("field", name, snapshot.fields)]
     if field.kind == "keyword":
         values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-        return _with_values(segment, name, field.convert(list(values)))
+        return with_values(segment, name, field.convert(list(values)))
     if field.kind not in ("number", "date"):
         raise ValueError(f"filters are on keyword, number and date fields; {name!r} is a {field.kind} field")
     low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
@@ -175,7 +175,8 @@ def _filtered(segment: Segment, snapshot: Snapshot, name: str, wanted: Any) -> B
     )
 
 
-def _with_values(segment: Segment, field: str, values: list[str]) -> Bytes:
+def with_values(segment: Segment, field: str, values: list[str]) -> Bytes:
+    """Which documents of a segment have one of these values in a keyword field, whatever its case."""
     has = np.zeros(segment.documents, np.uint8)
     numbers = segment.keyword_numbers(field)
     name = name_of_field("keyword", field)

@@ -32,9 +32,11 @@ def note_act(store: "Store", who: str, act: str, **detail: Any) -> None:
         connection.execute(insert(acts), {**row, "detail": json.dumps(detail)})
 
 
-def past_acts(store: "Store", n: int = 50) -> list[Act]:
+def past_acts(store: "Store", n: int = 50, *, since: float | None = None) -> list[Act]:
     """The last changes, newest first."""
     statement = select(acts).order_by(acts.c.time.desc(), acts.c.id).limit(n)
+    if since is not None:
+        statement = statement.where(acts.c.time >= since)
     with store.reading() as connection:
         rows = connection.execute(statement).mappings().all()
     return [Act(row["time"], row["who"], row["act"], json.loads(row["detail"])) for row in rows]

@@ -27,7 +27,8 @@ HIGHEST = 10  # rank of a pin, ranks of a boost
 class Rule(NamedTuple):
     """What is done to a document: pinned at rank `value`, moved up by `value` ranks, or hidden.
 
-    `pattern` is a query, words in quotes that a query must hold (`"running shoes"`), or `*`.
+    `pattern` is a query, words in quotes that a query must hold (`"running shoes"`), or `*`. With `field` it
+    is done to all documents whose field has the value `wanted`; of these the best one is pinned.
     """
 
     id: str
@@ -39,6 +40,13 @@ class Rule(NamedTuple):
     until: float
     who: str
     reason: str
+    field: str = ""
+    wanted: str = ""
+
+    @property
+    def target(self) -> str:
+        """Which documents it is for."""
+        return f"{self.field} = {self.wanted}" if self.field else self.document
 
     def matches(self, query: str) -> bool:
         """Whether the rule is for a query; case and blanks make no difference.
@@ -87,16 +95,20 @@ def add_rule(
     days: float = 30.0,
     who: str,
     reason: str = "",
+    field: str = "",
+    wanted: str = "",
 ) -> Rule:
-    """Set a rule that ends after some days."""
+    """Set a rule that ends after some days: for a document, or for all whose `field` is `wanted`."""
     one_of("kind of rule", kind, KINDS)
     pattern = " ".join(pattern.split())
-    for name, text in (("query", pattern), ("document", document), ("reason", reason)):
+    texts = {"query": pattern, "document": document, "reason": reason, "field": field, "value": wanted}
+    for name, text in texts.items():
         check_text(name, text, 500)
     if not _words(pattern.strip('"')):
         raise ValueError(f'a rule is for a query, for words in quotes, or for {EVERY} (all); got "{pattern}"')
-    if not document:
-        raise ValueError("a rule names a document by its id; it is empty")
+    if bool(document) == bool(field):
+        both = "got both" if document else "it is empty"
+        raise ValueError(f"a rule names a document by its id, or a field and its value; {both}")
     if not 0 < days <= LONGEST:
         raise ValueError(f"a rule lasts more than 0 and at most {LONGEST:g} days, got {days:g}")
     if kind == "hide":
@@ -105,7 +117,10 @@ def add_rule(
         wanted = "the rank of a pin" if kind == "pin" else "the ranks of a boost"
         raise ValueError(f"{wanted} is a whole number from 1 to {HIGHEST}, got {value}")
     now = time.time()
-    rule = Rule(secrets.token_hex(8), kind, pattern, document, value, now, now + 86_400 * days, who, reason)
+    until = now + 86_400 * days
+    rule = Rule(
+        secrets.token_hex(8), kind, pattern, document, value, now, until, who, reason, field, wanted.strip()
+    )
     if len(known_rules(store)) >= MOST:
         raise ValueError(f"there are {MOST} rules already; end some first")
     with store.writing() as connection:

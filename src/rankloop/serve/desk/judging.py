@@ -15,7 +15,7 @@ from rankloop.serve.desk.next_document import NextDocument, next_documents
 from rankloop.serve.desk.pools import Pools, pools_of
 from rankloop.serve.desk.query_sets import QuerySet, query_set
 from rankloop.serve.desk.rankings import DEPTH
-from rankloop.serve.events.judgments import averaged
+from rankloop.serve.events.judgments import MODEL, averaged
 
 if TYPE_CHECKING:
     from rankloop.search import Deadline
@@ -100,8 +100,8 @@ class Judging:
         return [one for one in best if (one.query, one.document) not in seen][:n]
 
     def agreement(self) -> "Agreement | None":
-        """Krippendorff's alpha of all raters; None where no document has two grades."""
-        table = self._table([*self._raters()])
+        """Krippendorff's alpha of all people; None where no document has two grades."""
+        table = self._table([one for one in self._raters() if not one.startswith(f"{MODEL} ")])
         found = krippendorff_alpha(table) if table.size else None
         return found if found is not None and found.items else None
 

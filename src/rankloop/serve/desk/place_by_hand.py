@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.search import Candidates
+from rankloop.serve.desk.field_value import having_value
 from rankloop.serve.desk.hands import Rule
 
 __all__ = ["ByHand", "place_by_hand"]
@@ -34,16 +35,20 @@ def place_by_hand(
     left out.
     """
     ids = [str(id) for id in found.ids.tolist()]
-    hidden = {one.document for one in rules if one.kind == "hide"}
+    meant = {one.id: _meant(one, found, ids) for one in rules}
+    hidden = {id for one in rules if one.kind == "hide" for id in meant[one.id]}
     order = [id for id in ids if id not in hidden]
     placed: dict[str, None] = {}
     for one in rules:
-        if one.kind == "boost" and one.document in order:
-            at = order.index(one.document)
-            order.insert(max(0, at - int(one.value or 0)), order.pop(at))
-            placed[one.document] = None
+        if one.kind == "boost":
+            order, moved = _raised(order, meant[one.id], int(one.value or 0))
+            placed |= dict.fromkeys(moved)
     known = set(ids)
-    pins = {one.document: int(one.value or 1) for one in rules if one.kind == "pin"}
+    pins: dict[str, int] = {}
+    for one in rules:
+        if one.kind == "pin":
+            best = [one.document] if one.document else [id for id in order if id in meant[one.id]][:1]
+            pins |= dict.fromkeys(best, int(one.value or 1))
     for document, rank in sorted(pins.items(), key=lambda one: one[1]):
         if document in hidden or (document not in known and look_up is None):
             continue
@@ -57,6 +62,21 @@ def place_by_hand(
         return ByHand(found.take([place[id] for id in order]), tuple(placed), gone)
     assert look_up is not None
     return ByHand(_fetched(found, ids, order[: k + len(placed)], look_up), tuple(placed), gone)
+
+
+def _meant(rule: Rule, found: Candidates, ids: Sequence[str]) -> set[str]:
+    """The documents that a rule is for: the one it names, or all candidates with its value."""
+    if not rule.field:
+        return {rule.document}
+    has = having_value(found, rule.field, rule.wanted)
+    return {id for id, meant in zip(ids, has.tolist(), strict=True) if meant}
+
+
+def _raised(order: Sequence[str], meant: set[str], ranks: int) -> tuple[list[str], list[str]]:
+    """The order with some documents so many ranks higher, in their own order, and which those are."""
+    keys = [at - ranks - 0.5 if id in meant else float(at) for at, id in enumerate(order)]
+    places = sorted(range(len(order)), key=keys.__getitem__)
+    return [order[at] for at in places], [id for id in order if id in meant]
 
 
 def _fetched(

@@ -85,6 +85,15 @@ class SetComparison:
     def ties(self) -> int:
         return len(self.known) - self.wins - self.losses
 
+    def lost(self, max_loss: float) -> list[str]:
+        """By which evidence the mean loss is too large, in sentences."""
+        ways = {"judgments": self.judged, "clicks": self.clicked}
+        return [
+            f"NDCG@10 by {name} changes by {one.value:+.4f} [{one.low:+.4f}, {one.high:+.4f}]"
+            for name, one in ways.items()
+            if one.known and one.value < -max_loss
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
         counts = {name: getattr(self, name) for name in ("wins", "losses", "ties")}

@@ -23,8 +23,9 @@ from sqlalchemy.exc import (
 )
 
 from rankloop._extras import require
+from rankloop.serve.events.desk_tables import metadata
 from rankloop.serve.events.migrations import migrate
-from rankloop.serve.events.tables import SCHEMA, metadata, schema_version
+from rankloop.serve.events.tables import SCHEMA, schema_version
 from rankloop.serve.events.time_limit import cut_after, time_left
 
 __all__ = ["Connections", "StoreAway", "alone", "connected", "in_turn", "open_connections"]

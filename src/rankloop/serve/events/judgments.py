@@ -10,15 +10,18 @@ from rankloop.serve.events.shown_page import check_text
 from rankloop.serve.events.tables import judgments
 from rankloop.serve.events.writing import having_ids
 
-__all__ = ["Rating", "averaged", "forget_rater", "put_judgments", "ratings", "undo"]
+__all__ = ["MODEL", "Rating", "averaged", "forget_rater", "put_judgments", "ratings", "undo"]
 
 LONGEST_REASON = 2000
+MODEL = "model"  # how the source of a language model's grades begins, and its name as a rater
+_TRIAL = "model trial"
 
 
 class Rating(NamedTuple):
     """What a rater said of a document for a query; the grade is None for "unsure".
 
-    `source` is "desk", "thumb" (of the former page), or the name of a file.
+    `source` is "desk", "thumb" (of the former page), the name of a file, or "model" for a language model's
+    ("model trial" while it is compared with people).
     """
 
     query: str
@@ -80,11 +83,19 @@ def forget_rater(connection: Connection, rater: str) -> int:
 
 
 def averaged(given: Iterable[Rating]) -> Qrels:
-    """The mean grade of each document; who is unsure is left out."""
+    """The mean grade of each document; who is unsure is left out.
+
+    What people said counts alone; a language model's grade counts where nobody judged, and not in a trial.
+    """
+    given = list(given)
     grades: dict[str, dict[str, list[float]]] = {}
-    for one in given:
-        if one.grade is not None:
-            grades.setdefault(one.query, {}).setdefault(one.document, []).append(one.grade)
+    for by_model in (False, True):
+        known = {(query, one) for query, documents in grades.items() for one in documents} if by_model else ()
+        for one in given:
+            if one.grade is None or one.source == _TRIAL or one.source.startswith(MODEL) != by_model:
+                continue
+            if (one.query, one.document) not in known:
+                grades.setdefault(one.query, {}).setdefault(one.document, []).append(one.grade)
     return Qrels.from_dict(
         {
             query: {document: sum(every) / len(every) for document, every in by_document.items()}

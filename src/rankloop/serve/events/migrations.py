@@ -25,6 +25,14 @@ STEPS: dict[int, tuple[str, ...]] = {
         "document, CASE WHEN grade = 1 THEN 2 ELSE grade END, '', 'thumb', time FROM thumbs",
         "DROP TABLE thumbs",
     ),
+    6: (
+        "CREATE TABLE IF NOT EXISTS interventions (id TEXT PRIMARY KEY NOT NULL, kind TEXT NOT NULL, "
+        "pattern TEXT NOT NULL, document TEXT NOT NULL, value DOUBLE PRECISION, "
+        "time DOUBLE PRECISION NOT NULL, until DOUBLE PRECISION NOT NULL, who TEXT NOT NULL, "
+        "reason TEXT NOT NULL)",
+        "ALTER TABLE interventions ADD COLUMN field TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE interventions ADD COLUMN wanted TEXT NOT NULL DEFAULT ''",
+    ),
 }
 
 

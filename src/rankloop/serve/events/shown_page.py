@@ -14,7 +14,7 @@ from rankloop.search.field import FIRST, LAST
 
 __all__ = ["KINDS", "POLICIES", "Event", "FollowingPage", "ShownPage", "check_text", "swap"]
 
-POLICIES = ("plain", "swap", "interleave", "ab")
+POLICIES = ("plain", "swap", "interleave", "ab", "online")
 KINDS = ("click", "dwell", "conversion", "viewport")
 _PAGE_ID = re.compile(r"[0-9a-f]{32}")
 LONGEST = 4096  # characters of a query or of a document id

@@ -25,6 +25,7 @@ __all__ = [
     "page_features",
     "pages",
     "query_sets",
+    "required",
     "roles",
     "schema_version",
     "shared_files",
@@ -33,11 +34,11 @@ __all__ = [
     "users",
 ]
 
-SCHEMA = 5
+SCHEMA = 6
 metadata = MetaData()
 
 
-def _required(kind: type[Any], *names: str) -> Iterator[Column[Any]]:
+def required(kind: type[Any], *names: str) -> Iterator[Column[Any]]:
     """Columns of one type that are never null."""
     return (Column(name, kind, nullable=False) for name in names)
 
@@ -91,10 +92,10 @@ following_pages = Table(
     Column("first", Integer, primary_key=True, autoincrement=False),  # the rank of its first document
     Column("shown", Integer, primary_key=True, autoincrement=False),
     Column("time", Double, nullable=False, index=True),
-    *_required(Text, "query", "ranker"),
+    *required(Text, "query", "ranker"),
     Column("user", Text),
-    *_required(Text, "features", "documents"),  # as in pages
-    *_required(LargeBinary, "scores", "matrix"),
+    *required(Text, "features", "documents"),  # as in pages
+    *required(LargeBinary, "scores", "matrix"),
 )
 
 feature_sets = Table(
@@ -123,12 +124,12 @@ clicks = Table(
     metadata,
     Column("page_id", Text, primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    *_required(Text, "document"),
-    *_required(Double, "clicked", "time"),  # of the click, of the page
-    *_required(Integer, "day"),
-    *_required(Text, "query", "ranker", "layout"),
+    *required(Text, "document"),
+    *required(Double, "clicked", "time"),  # of the click, of the page
+    *required(Integer, "day"),
+    *required(Text, "query", "ranker", "layout"),
     Column("experiment", Text),
-    *_required(Boolean, "bot"),
+    *required(Boolean, "bot"),
     Index("clicks_by_time", "time", "bot", "layout", "ranker", "position"),
     Index("clicks_by_query", "query", "page_id", "time", "bot"),
     Index("clicks_by_experiment", "experiment", "page_id"),
@@ -141,7 +142,7 @@ forgotten = Table(
     "forgotten",
     metadata,
     Column("user", Text, primary_key=True),
-    *_required(Double, "time"),
+    *required(Double, "time"),
     Column("epoch", Integer, nullable=False, server_default="0"),
 )
 
@@ -167,10 +168,10 @@ judgments = Table(
     metadata,
     Column("rater", Text, primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    *_required(Text, "query", "document"),
+    *required(Text, "query", "document"),
     Column("grade", Double),  # null: unsure
-    *_required(Text, "reason", "source"),
-    *_required(Double, "time"),
+    *required(Text, "reason", "source"),
+    *required(Double, "time"),
     Index("judgments_by_query", "query", "document", "rater", "number"),
 )
 
@@ -179,8 +180,8 @@ query_sets = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("version", Integer, primary_key=True, autoincrement=False),
-    *_required(Double, "time"),
-    *_required(Text, "author", "made", "queries"),  # queries is JSON: text, weight, stratum of each
+    *required(Double, "time"),
+    *required(Text, "author", "made", "queries"),  # queries is JSON: text, weight, stratum of each
 )
 
 # Comparisons that were kept as they were on a day.
@@ -188,16 +189,16 @@ snapshots = Table(
     "snapshots",
     metadata,
     Column("id", Text, primary_key=True),
-    *_required(Double, "time"),
-    *_required(Text, "author", "title", "content"),  # content is JSON
+    *required(Double, "time"),
+    *required(Text, "author", "title", "content"),  # content is JSON
 )
 
 users = Table(
     "users",
     metadata,
     Column("name", Text, primary_key=True),
-    *_required(Text, "role", "token"),  # the token as a hash
-    *_required(Double, "time"),
+    *required(Text, "role", "token"),  # the token as a hash
+    *required(Double, "time"),
 )
 
 # Who changed what, and when; rows are only added.
@@ -206,17 +207,19 @@ acts = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("time", Double, nullable=False, index=True),
-    *_required(Text, "who", "act", "detail"),
+    *required(Text, "who", "act", "detail"),
 )
 
 interventions = Table(
     "interventions",
     metadata,
     Column("id", Text, primary_key=True),
-    *_required(Text, "kind", "pattern", "document"),
+    *required(Text, "kind", "pattern", "document"),
     Column("value", Double),  # the rank of a pin, the factor of a boost
-    *_required(Double, "time", "until"),
-    *_required(Text, "who", "reason"),
+    *required(Double, "time", "until"),
+    *required(Text, "who", "reason"),
+    Column("field", Text, nullable=False, server_default=""),  # a rule for documents by the value of a field
+    Column("wanted", Text, nullable=False, server_default=""),
 )
 
 models = Table(
@@ -224,8 +227,8 @@ models = Table(
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("version", Text, nullable=False, unique=True),
-    *_required(Double, "time"),
-    *_required(Text, "sha256", "lineage"),  # lineage is JSON
+    *required(Double, "time"),
+    *required(Text, "sha256", "lineage"),  # lineage is JSON
 )
 
 roles = Table(
@@ -236,16 +239,16 @@ roles = Table(
     Column("history", Text, nullable=False),  # JSON list: earlier versions in production, the latest last
     Column("shadow", Text),
     Column("canary", Text),
-    *_required(Double, "share", "changed"),
+    *required(Double, "share", "changed"),
 )
 
 experiments = Table(
     "experiments",
     metadata,
     Column("id", Text, primary_key=True),
-    *_required(Text, "kind", "a", "b", "method", "note"),
-    *_required(Integer, "seed"),
-    *_required(Double, "share", "started"),
+    *required(Text, "kind", "a", "b", "method", "note"),
+    *required(Integer, "seed"),
+    *required(Double, "share", "started"),
     Column("ended", Double),
     Column("planned", Integer),  # people
 )
@@ -254,9 +257,9 @@ learning = Table(
     "learning",
     metadata,
     Column("id", Text, primary_key=True),
-    *_required(Double, "started"),
+    *required(Double, "started"),
     Column("ended", Double),
-    *_required(Text, "state", "record"),  # record is JSON: window, checks, candidates, gate
+    *required(Text, "state", "record"),  # record is JSON: window, checks, candidates, gate
     Column("version", Text),
     Column("report", Text),
 )

@@ -8,6 +8,7 @@ from sqlalchemy import Column, Connection, CursorResult, Select, Table, delete, 
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rankloop.serve.events.connections import Connections, connected
+from rankloop.serve.events.desk_tables import learned_pages
 from rankloop.serve.events.filters import in_time
 from rankloop.serve.events.records import event_row, feature_key, page_row
 from rankloop.serve.events.shown_page import Event, ShownPage
@@ -161,7 +162,7 @@ def forget_pages(connection: Connection, page_ids: Sequence[str]) -> None:
 
 def drop_pages(connection: Connection, page_ids: Sequence[str]) -> None:
     """Delete pages with all that happened on them."""
-    for table in (events, clicks, page_features, following_pages, pages):
+    for table in (events, clicks, page_features, following_pages, learned_pages, pages):
         connection.execute(delete(table).where(table.c.page_id.in_(page_ids)))
 
 

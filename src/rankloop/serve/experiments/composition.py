@@ -9,6 +9,7 @@ import numpy as np
 from rankloop.interleaving import Page, method
 from rankloop.search import Candidates
 from rankloop.serve.experiments.policy import Arm, swapped
+from rankloop.serve.online.explore import explored
 
 __all__ = ["ComposedPage", "compose", "compose_following"]
 
@@ -40,6 +41,9 @@ def compose(
     `look_up` gives documents as candidates where the rankings have not the same snapshot. Documents that are
     `fixed`, by people, are not exchanged.
     """
+    if arm.online is not None:
+        shown, noted = explored(arm.online, rankings, page_id, k, fixed)
+        return ComposedPage(shown, "online", {"online": noted})
     if len(rankings) > 1:
         return _interleaved(arm, rankings, page_id, k, look_up)
     shown = rankings[0].take(range(min(k, len(rankings[0]))))
@@ -57,19 +61,20 @@ def compose(
 
 
 def compose_following(
-    arm: Arm, rankings: Sequence[Candidates], page_id: str, offset: int, k: int
+    arm: Arm, rankings: Sequence[Candidates], page_id: str, offset: int, k: int, earlier: Collection[str] = ()
 ) -> ComposedPage:
-    """At most `k` documents after the first `offset`, for a first page of `k`.
+    """At most `k` documents after the first `offset`, for a first page of `k`; not those shown `earlier`.
 
     Nothing is exchanged below the first page; after an interleaved one the first ranker goes on with the
     documents that it did not show.
     """
-    ranking = rankings[0]
-    if len(rankings) > 1:
-        shown = set(_combined(arm, rankings, page_id, k).documents)
+    ranking, policy = rankings[0], "plain" if arm.online is None else "online"
+    if earlier or (len(rankings) > 1 and arm.online is None):
+        shown = set(earlier or _combined(arm, rankings, page_id, k).documents)
         kept = [at for at, id in enumerate(ranking.ids.tolist()) if str(id) not in shown]
-        return ComposedPage(ranking.take(kept[max(offset - len(shown), 0) :][:k]), "interleave")
-    return ComposedPage(ranking.take(range(min(offset, len(ranking)), min(offset + k, len(ranking)))))
+        left = ranking.take(kept[max(offset - len(shown), 0) :][:k])
+        return ComposedPage(left, "interleave" if arm.online is None else policy)
+    return ComposedPage(ranking.take(range(min(offset, len(ranking)), min(offset + k, len(ranking)))), policy)
 
 
 def _combined(arm: Arm, rankings: Sequence[Candidates], page_id: str, k: int) -> Page:

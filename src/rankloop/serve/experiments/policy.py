@@ -10,16 +10,33 @@ from rankloop.serve.events.shown_page import swap
 
 if TYPE_CHECKING:
     from rankloop.serve.experiments.experiments import Experiment
+    from rankloop.serve.online.explore import Draw
 
 __all__ = ["Arm", "arm_of", "share_of", "swapped"]
 
 
 @dataclass(frozen=True)
 class Arm:
-    """The version or, interleaved, the two versions that rank a page, and for which experiment."""
+    """The version or, interleaved, the two versions that rank a page, and for which experiment.
+
+    `online` is what was drawn for a version that learns while it serves.
+    """
 
     versions: tuple[str, ...]
     experiment: "Experiment | None" = None
+    online: "Draw | None" = None
+
+    @property
+    def ranker(self) -> str:
+        """The name under which its pages are recorded."""
+        return self.online.ranker if self.online is not None else " + ".join(self.versions)
+
+    @property
+    def group(self) -> str | None:
+        """What its pages are compared in: an experiment, or a run of a version that learns."""
+        if self.online is not None:
+            return self.online.group
+        return self.experiment.id if self.experiment is not None else None
 
 
 def share_of(*unit: str) -> float:

@@ -2,30 +2,51 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rankloop.search import BM25, Features, Pipeline, Query, Searchable, first
 from rankloop.serve.events.shown_page import FollowingPage, ShownPage
+from rankloop.serve.online.settings import OnlineSettings
 
 if TYPE_CHECKING:
     from rankloop.serve.config import Config
     from rankloop.serve.experiments.experiments import Experiment
     from rankloop.serve.models.registry import Registry, Roles
 
-__all__ = ["Live", "Model", "Models", "ensure_production", "first_model", "logged_features"]
+__all__ = ["Learning", "Live", "Model", "Models", "ensure_production", "first_model", "logged_features"]
 
 CACHED = 8  # versions in memory beside those that serve, and fingerprints of each
 BUILT_IN = {"name": "bm25", "made": "built in"}
 
 
 @dataclass(frozen=True, eq=False)
+class Learning:
+    """What a version that learns while it serves has learned, and in which run of serving.
+
+    `first` is the ranker in the file of the version, `ranker` the one with the weights of now.
+    """
+
+    settings: OnlineSettings
+    first: Any
+    ranker: Any = None
+    run: int = 0
+    number: int = 0
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.run, self.number
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
-    """A version in memory."""
+    """A version in memory; with `learning`, one that learns while it serves."""
 
     version: str
     pipeline: Pipeline
+    learning: Learning | None = None
     _prints: dict[int, str] = field(default_factory=dict)
 
     def fingerprint(self, generation: int) -> str:
@@ -72,6 +93,12 @@ class Live:
     troubles: tuple[str, ...] = ()
 
     @property
+    def key(self) -> tuple[Any, ...]:
+        """What changes when something else serves."""
+        learned = tuple((name, one.learning.key) for name, one in self.models.items() if one.learning)
+        return self.roles, self.experiments, learned
+
+    @property
     def production(self) -> Model:
         """The version that serves everybody else."""
         return self.models[str(self.roles.production)]
@@ -92,7 +119,10 @@ class Models:
             if version in self._known:
                 self._known.move_to_end(version)
                 return self._known[version]
-        model = Model(version, self.registry.load(version, self.index))
+        pipeline = self.registry.load(version, self.index)
+        online = OnlineSettings.of(self.registry.version(version).lineage)
+        learning = None if online is None else Learning(online, pipeline.ranker, pipeline.ranker)
+        model = Model(version, pipeline, learning)
         model.fingerprint(self.index.generation)
         with self._lock:
             self._known[version] = model

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankloop.search import Searchable
     from rankloop.search.pipeline import Pipeline
 
-__all__ = ["Registry", "Roles", "Version"]
+__all__ = ["Registry", "Roles", "Version", "withdraw"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +184,19 @@ class Registry:
                 if _roles(connection).production == version:
                     raise ValueError(f"{version} is in production; choose another version as {role}")
             _change(connection, **{role: version}, **others)
+
+
+def withdraw(connection: Connection, version: str, floor: str) -> str | None:
+    """Let another version serve where this one does, in the caller's transaction; gives production before."""
+    history = [one for one in _one_at_a_time(connection) if one != version]
+    now = _roles(connection)
+    if now.production == version:
+        while history and history[-1] == floor:
+            history.pop()
+        _change(connection, production=floor, history=json.dumps(history))
+    if version in (now.shadow, now.canary):
+        _change(connection, **_freed(now, version))
+    return now.production
 
 
 def _one_at_a_time(connection: Connection) -> list[str]:

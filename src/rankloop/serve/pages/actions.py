@@ -1,11 +1,10 @@
 """Changes from the dashboard: which version serves, and which experiments run; each with its evidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import ValidationError
 
 from rankloop.search import Deadline
 from rankloop.serve.desk.acts import note_act
@@ -13,8 +12,11 @@ from rankloop.serve.desk.query_sets import known_sets
 from rankloop.serve.desk.set_comparison import compare_over_set
 from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
 from rankloop.serve.http.schema_admin import ExperimentRequest
+from rankloop.serve.online.register import register_learner
+from rankloop.serve.online.settings import BANDITS, OnlineSettings
 from rankloop.serve.pages.dashboard import dashboard_page
 from rankloop.serve.pages.evidence import name_of
+from rankloop.serve.pages.forms import changed_or_again, whole
 from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.rendering import PageRoute, page
 
@@ -76,16 +78,39 @@ async def canary(request: Request, fields: Fields) -> Response:
 async def start(request: Request, fields: Fields) -> Response:
     """Begin an experiment between two versions; a mistake keeps what was typed."""
 
-    def work() -> Response:
+    def change() -> Response:
         who, service = require_admin(request, fields), service_of(request)
-        try:
-            started = service.versions.start_experiment(_wanted(fields))
-        except ValueError as error:
-            return dashboard_page(request, typed=fields, wrong=_first_words(error), status=400)
+        started = service.versions.start_experiment(_wanted(fields))
         note_act(service.store, who.name, "start experiment", id=started.id, a=started.a, b=started.b)
         return RedirectResponse("/dashboard", status_code=303)
 
-    return await in_waiting_thread(request, work)
+    return await _or_dashboard(request, fields, "experiments", change)
+
+
+@router.post("/online")
+async def online(request: Request, fields: Fields) -> Response:
+    """Register a version that learns while it serves; a mistake keeps what was typed."""
+
+    def change() -> Response:
+        who, service = require_admin(request, fields), service_of(request)
+        wanted = _learner(fields, [one.version for one in service.registry.versions()])
+        version = register_learner(service.registry, service.index, service.config, wanted)
+        about = {"version": version, "learner": wanted.learner, "floor": wanted.floor}
+        note_act(service.store, who.name, "register", **about)
+        return RedirectResponse(f"/dashboard/promote?version={version}", status_code=303)
+
+    return await _or_dashboard(request, fields, "online", change)
+
+
+async def _or_dashboard(
+    request: Request, fields: Form, panel: str, change: Callable[[], Response]
+) -> Response:
+    """Make a change; after a mistake the dashboard shows the form of this panel again."""
+
+    def again(wrong: str) -> Response:
+        return dashboard_page(request, typed=fields, wrong=wrong, panel=panel, status=400)
+
+    return await in_waiting_thread(request, lambda: changed_or_again(change, again))
 
 
 @router.post("/experiments/end")
@@ -131,18 +156,20 @@ def _wanted(fields: Form) -> ExperimentRequest:
     return ExperimentRequest.model_validate(wanted)
 
 
+def _learner(fields: Form, known: Sequence[str]) -> OnlineSettings:
+    """The settings of a learner; a bandit chooses among the floor and what was ticked."""
+    learner, floor = fields.get("learner", ""), fields.get("floor", "")
+    ticked = [one for one in known if fields.get(f"arm {one}")]
+    arms = tuple(dict.fromkeys((floor, *ticked))) if learner in BANDITS else ()
+    keep, control = whole(fields, "keep", 0, 100) / 100, whole(fields, "control", 1, 50) / 100
+    return OnlineSettings(learner, floor, arms, keep=keep, control=control)
+
+
 def _share(fields: Form) -> float:
     share = fields.get("share", "")
     if not share.isdecimal() or not 1 <= int(share[:9]) <= 100:
         raise ValueError(f"a share of the people is a whole number from 1 to 100, got {share[:20]!r}")
     return int(share) / 100
-
-
-def _first_words(error: ValueError) -> str:
-    """A mistake in one sentence, without the value that was sent."""
-    if isinstance(error, ValidationError):
-        return str(error.errors()[0]["msg"])
-    return str(error)
 
 
 async def _changed(

@@ -6,6 +6,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 
 from rankloop.report import STYLE
+from rankloop.serve.pages.colours import SWATCHES
 
 __all__ = ["router"]
 
@@ -15,6 +16,7 @@ FILES = {
     for path in sorted((Path(__file__).parent / "static").iterdir())
     if path.suffix in KINDS
 } | {"figures.css": STYLE.encode()}
+FILES["page.css"] += SWATCHES.encode()
 TAGS = {name: f'"{hashlib.sha256(content).hexdigest()[:20]}"' for name, content in FILES.items()}
 
 router = APIRouter(include_in_schema=False)

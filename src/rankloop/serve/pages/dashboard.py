@@ -41,9 +41,9 @@ async def report(request: Request, name: str) -> Response:
 
 
 def dashboard_page(
-    request: Request, *, typed: Form | None = None, wrong: str = "", status: int = 200
+    request: Request, *, typed: Form | None = None, wrong: str = "", panel: str = "", status: int = 200
 ) -> Response:
-    """The dashboard; after a mistake in the form of an experiment, with what was typed."""
+    """The dashboard; after a mistake in the form of a panel, with what was typed."""
     service = service_of(request)
     if not may_view(request):
         return login_form(request, status=401)
@@ -61,8 +61,9 @@ def dashboard_page(
         form_token=form_token(request),
         administered=bool(service.config.admin_token) or service.has_users(),
         roles=service.registry.roles(),
-        typed={"a": "", "b": "", "kind": "", "share": ""} | (typed or {}),
+        typed=typed or {},
         wrong=wrong,
+        wrong_in=panel,
         shown=overview(service, chosen, changing=has_token(request)),
     )
 

@@ -11,7 +11,9 @@ from rankloop.data import RankingDataset
 from rankloop.rankers import Ranker, contributions
 from rankloop.report import importance_picture, metric_intervals, position_curve
 from rankloop.serve.events.sample import sampled_features
-from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
+from rankloop.serve.pages.behind import behind_href
+from rankloop.serve.pages.colours import colours_of
+from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table, version_cell
 from rankloop.serve.pages.rendering import count, moment, percent
 
 if TYPE_CHECKING:
@@ -31,8 +33,9 @@ def name_of(version: "Version") -> str:
     return str(version.lineage.get("name") or version.lineage.get("made") or "")[:60]
 
 
-def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: bool) -> Panel:
-    """All versions, with their pages and clicks."""
+def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", days: int, *, changing: bool) -> Panel:
+    """All versions, with their pages and clicks, and against production on the days when both served."""
+    production = next((one.version for one in known if one.role == "production"), "")
     pages: dict[str, tuple[int, int]] = {}
     for one in rows:
         shown, clicked = pages.get(one.ranker, (0, 0))
@@ -47,16 +50,18 @@ def versions(known: "Sequence[Version]", rows: "Sequence[DaySum]", *, changing: 
             Head("Made", whole=True),
             Head("Pages", True),
             Head("With a click", True),
+            Head(f"Against {production}, same days", True),
             *([Head("Change")] if changing else []),
         ),
         rows=table(
             (
-                one.version,
+                version_cell(one.version),
                 name_of(one),
                 Cell("", tag=one.role) if one.role else "",
                 moment(one.time),
-                count(pages.get(one.version, (0, 0))[0]),
+                Cell(count(pages.get(one.version, (0, 0))[0]), href=behind_href(days, version=one.version)),
                 percent(_rate(pages.get(one.version, (0, 0)))),
+                _same_days(rows, one.version, production),
                 *([_promote(one)] if changing else []),
             )
             for one in reversed(known)
@@ -75,7 +80,10 @@ def metrics(known: "Sequence[Version]") -> Panel | None:
     if not found:
         return None
     drawing = metric_intervals(
-        {name: _tuples(measured) for name, measured in found.items()}, title="", note=""
+        {name: _tuples(measured) for name, measured in found.items()},
+        colours=colours_of(found),
+        title="",
+        note="",
     )
     return Panel(
         "metrics",
@@ -111,14 +119,44 @@ def learning(known: "Sequence[LearningRun]") -> Panel:
             (
                 moment(one.started),
                 Cell("", tag=one.state),
-                one.version or "",
+                version_cell(one.version) if one.version else "",
                 str(one.record.get("message", "")),
                 _report(one.report),
             )
             for one in known
         ),
+        alarm=_warnings(known),
         broad=True,
     )
+
+
+def _warnings(known: "Sequence[LearningRun]") -> str:
+    """What the last run that ended warned of."""
+    last = next((one for one in known if one.state != "running"), None)
+    told = [str(one).rstrip(".") for one in last.record.get("warnings", ())] if last is not None else []
+    if last is not None and last.state == "failed":
+        told.insert(0, str(last.record.get("message") or "the last run failed").rstrip("."))
+    return "; ".join(told)[:1].upper() + "; ".join(told)[1:] + "." if told else ""
+
+
+def _same_days(rows: "Sequence[DaySum]", version: str, production: str) -> str:
+    """The difference in pages with a click on days when both served, weighted by what the days tell."""
+    if version == production:
+        return "\N{EN DASH}"
+    shares = {
+        name: {one.day: (one.clicked_pages / one.pages, one.pages) for one in rows if one.ranker == name}
+        for name in (version, production)
+    }
+    both = [
+        (mine - theirs, 1 / (1 / pages + 1 / others))
+        for day, (mine, pages) in shares[version].items()
+        for theirs, others in ([shares[production][day]] if day in shares[production] else [])
+    ]
+    if not both:
+        return "\N{EN DASH}"
+    gaps, weights = np.array(both).T
+    days = f"{len(both)} {'day' if len(both) == 1 else 'days'}"
+    return f"{100 * float(gaps @ weights) / float(weights.sum()):+.1f} % on {days}"
 
 
 def feature_importance(service: "Service") -> Panel:

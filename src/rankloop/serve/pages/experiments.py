@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
 from rankloop.report import preference
-from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table
+from rankloop.serve.pages.colours import colours_of
+from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table, version_cell
 from rankloop.serve.pages.rendering import count, moment, signed
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
         "experiments",
         "Experiments",
         "" if shown else "No experiment was started yet.",
-        drawn(preference(duels, title="", note=""), "Which ranking people prefer") if duels else None,
+        _preferred(duels) if duels else None,
         heads=(
             Head("Versions"),
             Head("Kind"),
@@ -42,7 +45,7 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
         ),
         rows=table(
             (
-                f"{one.experiment.a} against {one.experiment.b}",
+                _pair(one.experiment),
                 _kind(one.experiment),
                 moment(one.experiment.started),
                 count(one.pages),
@@ -52,10 +55,21 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
             )
             for one in shown
         ),
-        versions=tuple(one.version for one in known) if changing and len(known) > 1 else (),
+        form="experiment_form.html" if changing and len(known) > 1 else "",
+        versions=tuple(one.version for one in known),
         free=round(100 * (1 - sum(one.share for one in running))),
         broad=True,
     )
+
+
+def _preferred(duels: Sequence[Mapping[str, Any]]) -> Markup:
+    names = [str(one[side]) for one in duels for side in ("first", "second")]
+    figure = preference(duels, colours=colours_of(names), title="", note="")
+    return drawn(figure, "Which ranking people prefer")
+
+
+def _pair(one: "Experiment") -> Cell:
+    return version_cell(f"{one.a} + {one.b}", f"{one.a} against {one.b}")
 
 
 def _kind(one: "Experiment") -> str:

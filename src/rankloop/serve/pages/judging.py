@@ -1,6 +1,5 @@
 """Judging: query lists with progress, pools, grades by key, live scores, files in and out."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,10 +12,13 @@ from rankloop._names import one_of
 from rankloop.search import Deadline
 from rankloop.serve.answer import query_of
 from rankloop.serve.desk.acts import note_act
+from rankloop.serve.desk.judge_run import same_model
 from rankloop.serve.desk.judging import Judging, judging
 from rankloop.serve.desk.judgment_files import FORMATS, judgments_of_text, text_of_judgments
+from rankloop.serve.desk.language_judge import OverBudget
 from rankloop.serve.desk.query_sets import known_sets, query_set
 from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.pages.forms import changed_or_again
 from rankloop.serve.pages.login import (
     Form,
     form,
@@ -60,6 +62,12 @@ async def undo(request: Request, fields: Fields) -> Response:
     return await in_search_thread(request, lambda deadline: _undo(request, fields))
 
 
+@router.post("/judge/model")
+async def by_model(request: Request, fields: Fields) -> Response:
+    """Let the language model judge what people judged, or the rest of a set."""
+    return await in_search_thread(request, lambda deadline: _by_model(request, fields))
+
+
 @router.get("/judge/export")
 async def export(request: Request, format: str = "trec") -> Response:
     """All judgments as a file of another tool."""
@@ -69,7 +77,11 @@ async def export(request: Request, format: str = "trec") -> Response:
 @router.post("/judge/import")
 async def take(request: Request, fields: Fields) -> Response:
     """The judgments of a file."""
-    return await in_waiting_thread(request, lambda: _import(request, fields))
+
+    def again(wrong: str) -> Response:
+        return _sets(request, wrong=wrong, typed=fields.get("judgments", ""), status=400)
+
+    return await in_waiting_thread(request, lambda: changed_or_again(lambda: _import(request, fields), again))
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,7 @@ def _shown(request: Request) -> Response:
             shown=found,
             progress=found.progress(rater),
             next=found.next(1, rater),
+            model=_model(request, found),
             **_figures(found),
         )
     if query not in found.pools.queries:
@@ -135,6 +148,39 @@ def _sets(request: Request, *, wrong: str = "", typed: str = "", status: int = 2
         wrong=wrong,
         typed=typed,
     )
+
+
+def _model(request: Request, found: Judging) -> dict[str, Any] | None:
+    """What the page says of the judge by language model; None where there is none."""
+    service = service_of(request)
+    run, who = service.judge_run, user_of(request)
+    if run is None:
+        return None
+    itself = [
+        one
+        for one in found.versions
+        if same_model(run.judge.model, service.versions.model(one).pipeline, service.registry.version(one))
+    ]
+    return {
+        "run": run,
+        "trial": run.trial(service.store.ratings()),
+        "spent": run.judge.spent(),
+        "itself": itself,
+        "may": who is not None and who.may("admin"),
+    }
+
+
+def _by_model(request: Request, fields: Form) -> Response:
+    who, service = require_role(request, fields, "admin"), service_of(request)
+    if service.judge_run is None:
+        raise LookupError("no language model is set; name one in [judge] of the config")
+    name = fields.get("set", "")
+    way = one_of("way", fields.get("way", ""), ("trial", "rest"))
+    try:
+        service.judge_run.start(_found(request, name), way, who.name)
+    except OverBudget as error:
+        raise ValueError(str(error)) from None
+    return RedirectResponse("/judge?" + urlencode({"set": name}), status_code=303)
 
 
 def _figures(found: Judging) -> dict[str, Any]:
@@ -220,11 +266,8 @@ def _people(ratings: "Sequence[Rating]") -> "list[Rating]":
 
 def _import(request: Request, fields: Form) -> Response:
     who, service = require_role(request, fields, "admin"), service_of(request)  # a file names its raters
-    content, name = fields.get("judgments", ""), fields.get("file", "").strip()[:60] or "pasted"
-    try:
-        found = judgments_of_text(content, name, lambda id: id in service.index)
-        service.store.put_ratings(found)
-    except (ValueError, json.JSONDecodeError) as error:
-        return _sets(request, wrong=str(error), typed=content, status=400)
+    name = fields.get("file", "").strip()[:60] or "pasted"
+    found = judgments_of_text(fields.get("judgments", ""), name, lambda id: id in service.index)
+    service.store.put_ratings(found)
     note_act(service.store, who.name, "import judgments", file=name, grades=len(found))
     return RedirectResponse("/judge", status_code=303)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from rankloop.report import Figure
 
-__all__ = ["Cell", "Head", "Number", "Panel", "drawn", "table"]
+__all__ = ["Cell", "Head", "Number", "Panel", "drawn", "table", "version_cell"]
 
 WIDTHS = (340, 500, 760, 1040)
 
@@ -22,7 +22,10 @@ class Head(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell of a table: text, a link, a small tag, or a button that posts `name=value` to `action`."""
+    """A cell of a table: text, a link, a small tag, or a button that posts `name=value` to `action`.
+
+    `version` has the colour of its own before the text.
+    """
 
     text: str
     href: str = ""
@@ -30,21 +33,25 @@ class Cell(NamedTuple):
     action: str = ""
     name: str = ""
     value: str = ""
+    version: str = ""
 
 
 class Number(NamedTuple):
-    """One of the large numbers at the top."""
+    """One of the large numbers at the top; `href` leads to what is behind it."""
 
     name: str
     value: str
     note: str = ""
+    href: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class Panel:
     """One part of the dashboard; `figure` is safe SVG of `rankloop.report`.
 
-    With `versions`, a form starts an experiment between two of them on at most `free` percent of people.
+    `form` names the template of a form, which offers `versions`; an experiment gets at most `free` percent of
+    the people. The table of a `folded` panel is shown when asked for.
     """
 
     id: str
@@ -54,9 +61,11 @@ class Panel:
     heads: tuple[Head, ...] = ()
     rows: tuple[tuple[Cell, ...], ...] = ()
     alarm: str = ""
+    form: str = ""
     versions: tuple[str, ...] = ()
     free: int = 100
     broad: bool = False
+    folded: bool = False
 
 
 def drawn(figure: Figure, title: str) -> Markup:
@@ -67,6 +76,11 @@ def drawn(figure: Figure, title: str) -> Markup:
     named = replace(figure, title=title)
     parts = (f'<div class="at-{width}">{named.inline(width)}</div>' for width in WIDTHS)
     return Markup(f'<div class="figure">{"".join(parts)}</div>')
+
+
+def version_cell(version: str, text: str = "", href: str = "") -> Cell:
+    """The name of a version in its colour."""
+    return Cell(text or version, href=href, version=version)
 
 
 def table(rows: Iterable[Sequence[str | Cell]]) -> tuple[tuple[Cell, ...], ...]:

@@ -1,6 +1,7 @@
 """Query sets: made by hand, from a file or from the log, shown, changed, exported."""
 
 import time
+from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from rankloop.serve.desk.query_sets import (
 )
 from rankloop.serve.desk.sampling import WAYS, sampled_queries
 from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.pages.forms import changed_or_again, whole
 from rankloop.serve.pages.login import (
     Form,
     form,
@@ -60,13 +62,22 @@ async def export(request: Request, address: str) -> Response:
 @router.post("")
 async def write(request: Request, fields: Fields) -> Response:
     """A new set, or a new version of one, from what was typed."""
-    return await in_waiting_thread(request, lambda: _write(request, fields))
+    return await _made(request, fields, _write)
 
 
 @router.post("/sample")
 async def sample(request: Request, fields: Fields) -> Response:
     """A new set, or a new version of one, from the log."""
-    return await in_waiting_thread(request, lambda: _sample(request, fields))
+    return await _made(request, fields, _sample)
+
+
+async def _made(request: Request, fields: Form, make: Callable[[Request, Form], Response]) -> Response:
+    """The set that a form makes; after a mistake the form again."""
+
+    def again(wrong: str) -> Response:
+        return _all(request, fields, wrong=wrong, status=400)
+
+    return await in_waiting_thread(request, lambda: changed_or_again(lambda: make(request, fields), again))
 
 
 def _all(request: Request, typed: Form, *, wrong: str = "", status: int = 200) -> Response:
@@ -113,47 +124,32 @@ def _export(request: Request, address: str) -> Response:
 
 def _write(request: Request, fields: Form) -> Response:
     who = require_role(request, fields, "judge")
-    try:
-        source = fields.get("file", "").strip()[:100]
-        made = put_query_set(
-            service_of(request).store,
-            fields.get("name", "").strip(),
-            read_queries(fields.get("queries", "")),
-            author=who.name,
-            made=f"from the file {source}" if source else "by hand",
-        )
-    except ValueError as error:
-        return _all(request, fields, wrong=str(error), status=400)
+    source = fields.get("file", "").strip()[:100]
+    made = put_query_set(
+        service_of(request).store,
+        fields.get("name", "").strip(),
+        read_queries(fields.get("queries", "")),
+        author=who.name,
+        made=f"from the file {source}" if source else "by hand",
+    )
     return _kept(request, who.name, made)
 
 
 def _sample(request: Request, fields: Form) -> Response:
     who, service = require_role(request, fields, "judge"), service_of(request)
-    try:
-        way = fields.get("way", "")
-        n, days, seed = (_whole(fields, name) for name in ("n", "days", "seed"))
-        if not 1 <= n <= MOST_SAMPLED:
-            raise ValueError(f"a sample has 1 to {MOST_SAMPLED} queries, got {n}")
-        now = time.time()
-        since = now - days * DAY if days else None
-        queries = sampled_queries(service.store, way, n, since=since, until=now, seed=seed)
-        window = f"the last {days} days" if days else "all days"
-        made = f"{way} sample of {len(queries)} queries of {window}, seed {seed}"
-        kept = put_query_set(
-            service.store, fields.get("name", "").strip(), queries, author=who.name, made=made
-        )
-    except ValueError as error:
-        return _all(request, fields, wrong=str(error), status=400)
+    way = fields.get("way", "")
+    n, days, seed = whole(fields, "n"), whole(fields, "days"), whole(fields, "seed")
+    if not 1 <= n <= MOST_SAMPLED:
+        raise ValueError(f"a sample has 1 to {MOST_SAMPLED} queries, got {n}")
+    now = time.time()
+    since = now - days * DAY if days else None
+    queries = sampled_queries(service.store, way, n, since=since, until=now, seed=seed)
+    window = f"the last {days} days" if days else "all days"
+    made = f"{way} sample of {len(queries)} queries of {window}, seed {seed}"
+    kept = put_query_set(service.store, fields.get("name", "").strip(), queries, author=who.name, made=made)
     return _kept(request, who.name, kept)
 
 
 def _kept(request: Request, who: str, made: QuerySet) -> Response:
     note_act(service_of(request).store, who, "query set", set=made.address, made=made.made)
     return RedirectResponse(f"/queries/{quote(made.address)}", status_code=303)
-
-
-def _whole(fields: Form, name: str) -> int:
-    given = fields.get(name, "").strip() or "0"
-    if not given.isdecimal() or len(given) > 9:
-        raise ValueError(f"{name} is a whole number from 0, got {given[:20]!r}")
-    return int(given)

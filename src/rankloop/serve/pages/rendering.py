@@ -17,6 +17,7 @@ from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http.answers import AWAY, RETRY, service_of
 from rankloop.serve.http.search_threads import Busy
 from rankloop.serve.http.tokens import LockedOut
+from rankloop.serve.pages.colours import colour_class
 from rankloop.serve.pages.same_site import require_same_site
 
 __all__ = [
@@ -154,5 +155,12 @@ _TEMPLATES = Environment(
     auto_reload=False,
 )
 _TEMPLATES.filters.update(
-    count=count, duration=duration, figure=figure, signed=signed, percent=percent, moment=moment, words=words
+    colour=colour_class,
+    count=count,
+    duration=duration,
+    figure=figure,
+    signed=signed,
+    percent=percent,
+    moment=moment,
+    words=words,
 )

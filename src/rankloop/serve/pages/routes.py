@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from rankloop.serve.pages import (
     actions,
     assets,
+    behind,
     comparison,
     dashboard,
     explanation,
@@ -13,6 +14,7 @@ from rankloop.serve.pages import (
     loop,
     pins,
     queries,
+    scheduled,
     search,
     visitors,
 )
@@ -24,6 +26,7 @@ for part in (
     search,
     explanation,
     comparison,
+    scheduled,
     judging,
     visitors,
     login,
@@ -31,6 +34,7 @@ for part in (
     loop,
     pins,
     dashboard,
+    behind,
     actions,
     assets,
 ):

@@ -7,7 +7,9 @@ import { judge } from "./judge.js";
 import { keys } from "./keys.js";
 import { order } from "./order.js";
 import { ranges } from "./ranges.js";
+import { refresh } from "./refresh.js";
 import { search } from "./search.js";
 import { why } from "./why.js";
 
-for (const start of [search, following, events, why, judge, keys, compare, files, order, ranges]) start();
+const parts = [search, following, events, why, judge, keys, compare, files, order, ranges, refresh];
+for (const start of parts) start();
