@@ -89,9 +89,14 @@ def value_counts(snapshot: Snapshot, field: str, which: Iterable[Bytes], k: int)
     for segment, has in zip(snapshot.segments, which, strict=True):
         starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
         sums = np.concatenate(([0], np.cumsum(has[docs], dtype=np.int64)))
-        for value, count in zip(segment.keyword_values(field), np.diff(sums[starts]).tolist(), strict=True):
-            counts[value] = counts.get(value, 0) + count
-    best = sorted((value for value in counts if counts[value]), key=lambda value: (-counts[value], value))
+        numbers = np.diff(sums[starts])
+        least = 1
+        if len(snapshot.segments) == 1 and len(numbers) > k:  # only those that are shown, and their equals
+            least = max(1, int(np.partition(numbers, -k)[-k]))
+        for at in np.flatnonzero(numbers >= least).tolist():
+            value = segment.keyword_value(field, at)
+            counts[value] = counts.get(value, 0) + int(numbers[at])
+    best = sorted(counts, key=lambda value: (-counts[value], value))
     return {value: counts[value] for value in best[:k]}
 
 

@@ -8,6 +8,7 @@ from rankloop.serve.http.schema import RangeCount
 from rankloop.serve.pages.address import FILTER, SearchAddress
 
 __all__ = [
+    "CHOICES",
     "MORE",
     "Bar",
     "Choice",
