@@ -87,7 +87,7 @@ def test_ratings():
     ],
 )
 def test_hosts_that_are_none_are_refused(hosts):
-    with pytest.raises(ValueError, match="card.image_hosts are "):
+    with pytest.raises(ValueError, match=r"card\.image_hosts are "):
         CardSettings(image="i", image_hosts=hosts)
 
 

@@ -144,7 +144,7 @@ class Searcher:
             results=results,
             facets=counts.values,
             ranges={
-                name: [RangeCount(min=one.low, max=one.high, count=one.count) for one in bins]
+                name: [RangeCount(min=one.low, max=one.high, count=one.documents) for one in bins]
                 for name, bins in counts.ranges.items()
             },
             ranker=ranker,

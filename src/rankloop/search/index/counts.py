@@ -25,11 +25,11 @@ SAME = 1e-10  # numbers nearer to each other than this share of them are not tol
 
 
 class Bin(NamedTuple):
-    """The documents with a number from `low` to `high`, both included; None is open."""
+    """How many documents have a number from `low` to `high`, both included; None is open."""
 
     low: float
     high: float | None
-    count: int
+    documents: int
 
 
 class Counts(NamedTuple):
@@ -117,7 +117,7 @@ def histogram(values: Floats, bins: int) -> list[Bin]:
     it is found by both ranges.
 
     >>> histogram(np.array([1.0, 2.0, 2.0, 9.0, 10.0, 95.0]), bins=4)
-    [Bin(low=0.0, high=24.0, count=5), Bin(low=75.0, high=99.0, count=1)]
+    [Bin(low=0.0, high=24.0, documents=5), Bin(low=75.0, high=99.0, documents=1)]
     """
     known = values[np.isfinite(values)]
     low, top = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
