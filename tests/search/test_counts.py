@@ -22,12 +22,12 @@ def test_a_bin_counts_what_its_range_finds(values, bins):
     assert bool(found) == (len(set(values)) > 1)
     for one in found:
         high = math.inf if one.high is None else one.high
-        assert one.count == sum(one.low <= value <= high for value in values) > 0
+        assert one.documents == sum(one.low <= value <= high for value in values) > 0
         assert float(f"{one.low!r}") == one.low
     if found:
-        assert sum(one.count for one in found) >= len(values), "every document is in a bin"
+        assert sum(one.documents for one in found) >= len(values), "every document is in a bin"
     if all(value == int(value) for value in values):
-        assert sum(one.count for one in found) in (0, len(values)), "whole numbers are in one"
+        assert sum(one.documents for one in found) in (0, len(values)), "whole numbers are in one"
         assert all(one.low == int(one.low) for one in found)
     assert [one.low for one in found] == sorted({one.low for one in found})
     assert all(one.high is not None for one in found[:-1])
@@ -37,8 +37,8 @@ def test_one_large_value_leaves_the_others_apart():
     values = np.concatenate([np.arange(1000.0), [1e9]])
     found = histogram(values, 12)
     assert len(found) == 10
-    assert (found[0].low, found[0].high, found[0].count) == (0, 99, 100)
-    assert (found[-1].low, found[-1].high, found[-1].count) == (900, None, 101)
+    assert (found[0].low, found[0].high, found[0].documents) == (0, 99, 100)
+    assert (found[-1].low, found[-1].high, found[-1].documents) == (900, None, 101)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_few_whole_numbers_have_a_bin_each():
 
 @pytest.mark.parametrize("values", [[1e300, 2e300], [1e-9, 2e-9], [-1e15, 1e15 + 1], [1e9, 1e9 + 1.5]])
 def test_sizes_at_the_ends(values):
-    assert sum(one.count for one in histogram(np.array(values), 12)) >= 2
+    assert sum(one.documents for one in histogram(np.array(values), 12)) >= 2
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_counts_are_those_of_each_facet_without_its_own_filter(shop):
     assert found.values["kind"] == shop.facets("red", "kind", filters=filters)
     assert sum(found.values["brand"].values()) == 30
     assert shop.facets("red", "brand", filters=filters) == {"Hare": 10}, "all filters count there"
-    assert [(one.low, one.high, one.count) for one in found.ranges["price"]] == [
+    assert [(one.low, one.high, one.documents) for one in found.ranges["price"]] == [
         (0, 9, 4),
         (10, 19, 3),
         (20, 29, 3),

@@ -230,11 +230,12 @@ def test_garbage_is_searched_for_often_and_not_in_what_is_made_at_the_start(tmp_
 def test_one_of_several_workers(tmp_path, monkeypatch, thawed):
     """A worker reads its config anew, searches, and closes its service with its app."""
     make_index(tmp_path)
-    (tmp_path / "shop.toml").write_text("index = 'shop.index'\nlearn_every = 60.0\n")
+    (tmp_path / "shop.toml").write_text("index = 'shop.index'\nlearn_every = 60.0\nlearn_after = 5\n")
     monkeypatch.setenv(SOURCE, str(tmp_path / "shop.toml"))
     app = worker()
     service = app.state.service
-    assert service.config.learn_every == 0.0
+    assert (service.config.learn_every, service.config.learn_after) == (0.0, 5)
+    monkeypatch.setattr("rankloop.serve.http.create_app.learning", lambda settings: 1 / 0)  # the parent does
     assert not any(one is app for one in gc.get_objects())
 
     async def lifespan():

@@ -22,7 +22,8 @@ from rankloop.serve.events.signer import new_page_id
 from rankloop.serve.experiments.composition import ComposedPage, compose, compose_following
 from rankloop.serve.experiments.policy import Arm, arm_of
 from rankloop.serve.explanation import explain
-from rankloop.serve.http.schema import Comparison, Explanation, RangeCount, SearchAnswer, SearchRequest, Side
+from rankloop.serve.http.range_count import RangeCount
+from rankloop.serve.http.schema import Comparison, Explanation, SearchAnswer, SearchRequest, Side
 from rankloop.serve.models.live import Live, Model, logged_features
 from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.online.arms import learning_arm, shown_earlier
@@ -147,7 +148,7 @@ class Searcher:
             results=results,
             facets=counts.values,
             ranges={
-                name: [RangeCount(min=one.low, max=one.high, count=one.count) for one in bins]
+                name: [RangeCount(min=one.low, max=one.high, count=one.documents) for one in bins]
                 for name, bins in counts.ranges.items()
             },
             ranker=ranker,

@@ -25,11 +25,11 @@ SAME = 1e-10  # numbers nearer to each other than this share of them are not tol
 
 
 class Bin(NamedTuple):
-    """The documents with a number from `low` to `high`, both included; None is open."""
+    """How many documents have a number from `low` to `high`, both included; None is open."""
 
     low: float
     high: float | None
-    count: int
+    documents: int
 
 
 class Counts(NamedTuple):
@@ -89,9 +89,14 @@ def value_counts(snapshot: Snapshot, field: str, which: Iterable[Bytes], k: int)
     for segment, has in zip(snapshot.segments, which, strict=True):
         starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
         sums = np.concatenate(([0], np.cumsum(has[docs], dtype=np.int64)))
-        for value, count in zip(segment.keyword_values(field), np.diff(sums[starts]).tolist(), strict=True):
-            counts[value] = counts.get(value, 0) + count
-    best = sorted((value for value in counts if counts[value]), key=lambda value: (-counts[value], value))
+        numbers = np.diff(sums[starts])
+        least = 1
+        if len(snapshot.segments) == 1 and len(numbers) > k:  # only those that are shown, and their equals
+            least = max(1, int(np.partition(numbers, -k)[-k]))
+        for at in np.flatnonzero(numbers >= least).tolist():
+            value = segment.keyword_value(field, at)
+            counts[value] = counts.get(value, 0) + int(numbers[at])
+    best = sorted(counts, key=lambda value: (-counts[value], value))
     return {value: counts[value] for value in best[:k]}
 
 
@@ -112,7 +117,7 @@ def histogram(values: Floats, bins: int) -> list[Bin]:
     it is found by both ranges.
 
     >>> histogram(np.array([1.0, 2.0, 2.0, 9.0, 10.0, 95.0]), bins=4)
-    [Bin(low=0.0, high=24.0, count=5), Bin(low=75.0, high=99.0, count=1)]
+    [Bin(low=0.0, high=24.0, documents=5), Bin(low=75.0, high=99.0, documents=1)]
     """
     known = values[np.isfinite(values)]
     low, top = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)

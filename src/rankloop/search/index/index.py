@@ -208,7 +208,7 @@ class Index:
 
         An empty query counts all documents; `match` and `typos` are those of the retriever.
         """
-        asked = {"k": k, "filters": filters, "match": match, "typos": typos}
+        asked: dict[str, Any] = {"k": k, "filters": filters, "match": match, "typos": typos}
         return self.counts(query, [field], own=True, **asked).values[field]
 
     def counts(

@@ -219,6 +219,12 @@ class Segment:
         values = unpack(self.arrays[f"{name}.bytes"], self.arrays[f"{name}.offsets"])
         return [value.decode("utf-8", "surrogatepass") for value in values]
 
+    def keyword_value(self, field: str, number: int) -> str:
+        """One of them."""
+        name = name_of_field("keyword", field)
+        first, last = self.arrays[f"{name}.offsets"][number : number + 2].tolist()
+        return self.arrays[f"{name}.bytes"][first:last].tobytes().decode("utf-8", "surrogatepass")
+
 
 def name_of_field(kind: str, field: str) -> str:
     """The name under which the columns of a field are stored."""

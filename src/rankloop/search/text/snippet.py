@@ -1,7 +1,7 @@
 """The passage of a text that answers a query, with its words marked."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Snippets", "snippet", "spans_of"]
 
 CACHED_WORDS = 1 << 17  # per analyser
+SHORT = 1000  # letters of a text that is remembered
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -75,8 +76,20 @@ class Snippets:
         return snippet(longest, self._terms.get(field, ()), self._analysers[field]) if longest else ""
 
 
-def spans_of(text: str, analyser: Analyser) -> list[Span]:
-    """`analyser.spans(text)`; in ASCII text, words that were analysed before are looked up."""
+def spans_of(text: str, analyser: Analyser) -> Sequence[Span]:
+    """`analyser.spans(text)`; in ASCII text, words that were analysed before are looked up.
+
+    Short texts are remembered: the next key of somebody who types mostly finds the same documents.
+    """
+    return _remembered(text, analyser) if len(text) <= SHORT else _spans(text, analyser)
+
+
+@lru_cache(maxsize=1000)
+def _remembered(text: str, analyser: Analyser) -> Sequence[Span]:
+    return _spans(text, analyser)
+
+
+def _spans(text: str, analyser: Analyser) -> Sequence[Span]:
     if not text.isascii() or analyser.grams is not None:
         return analyser.spans(text)
     known = _terms_of_words(analyser)
@@ -102,7 +115,7 @@ def _terms_of_words(analyser: Analyser) -> _TermsOfWords:
     return _TermsOfWords(analyser)
 
 
-def _end(text: str, spans: list[Span], last: int) -> int:
+def _end(text: str, spans: Sequence[Span], last: int) -> int:
     """Up to the next word, without the blank before it."""
     end = spans[last].start if last < len(spans) else len(text)
     return len(text[:end].rstrip())

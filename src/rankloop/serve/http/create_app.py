@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +53,18 @@ ON_STORE = 32  # requests that wait for the database at once
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and shows that it got better."
 
 
-def create_app(config: Config | Service | str | Path, *, own: bool = False) -> FastAPI:
-    """The app of a service, a config, a config file or an index; it closes a service it opened or `own`s."""
+def create_app(config: Config | Service | str | Path, *, own: bool = False, learns: bool = True) -> FastAPI:
+    """The app of a service, a config, a config file or an index; it closes a service it opened or `own`s.
+
+    Of several processes, one `learns`.
+    """
     service = config if isinstance(config, Service) else Service.open(config)
     own = own or service is not config
     settings, limits = service.config, service.config.limits
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        with learning(settings):
+        with learning(settings) if learns else nullcontext():
             yield {"connections": OpenConnections(limits.connections, limits.header_seconds)}
         if own:
             service.close()

@@ -99,7 +99,7 @@ def worker() -> FastAPI:
     _allow_files()
     service = Service.open(Config.read(os.environ[SOURCE]).but(learn_every=0.0))
     service.searcher.warm()
-    app = create_app(service, own=True)
+    app = create_app(service, own=True, learns=False)
     _settle()
     return app
 

@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rankloop.serve.http.range_count import RangeCount
+
 __all__ = [
     "Accepted",
     "Comparison",
@@ -12,7 +14,6 @@ __all__ = [
     "Explanation",
     "FeatureShare",
     "Range",
-    "RangeCount",
     "RankCandidate",
     "RankRequest",
     "Refused",
@@ -129,14 +130,6 @@ class Result(BaseModel):
     url: str | None = None
     snippet: str = ""
     document: dict[str, Any] = {}
-
-
-class RangeCount(BaseModel):
-    """How many results have a number from `min` to `max`; None is open."""
-
-    min: float
-    max: float | None
-    count: int
 
 
 class SearchAnswer(BaseModel):

@@ -60,7 +60,7 @@ class Schedule:
             well, self.last = self._process.run()
             if not well and not self._stopped.is_set():
                 _LOG.warning(self.last)
-                self._stopped.wait(PAUSE)  # what fails is not tried again at once
+                self._stopped.wait(PAUSE if after else 0)  # its clicks still wait: not again at once
 
     def _enough_clicked(self, pages: int) -> bool:
         """Whether enough pages were clicked since the last run; not while the database is away."""

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rankloop.search import Field
-from rankloop.serve.http.schema import RangeCount
+from rankloop.serve.http.range_count import RangeCount
 from rankloop.serve.pages.address import FILTER, SearchAddress
 
 __all__ = [
+    "CHOICES",
     "MORE",
     "Bar",
     "Choice",

@@ -12,7 +12,7 @@ from rankloop.serve.http.answers import address_of, in_search_thread, metrics_of
 from rankloop.serve.http.schema import SearchAnswer, SearchRequest
 from rankloop.serve.pages.address import SearchAddress
 from rankloop.serve.pages.login import shows_versions
-from rankloop.serve.pages.narrowing import facet_fields, range_fields
+from rankloop.serve.pages.narrowing import CHOICES, facet_fields, range_fields
 from rankloop.serve.pages.recent_pages import RecentPage, RecentPages, search_key
 from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.pages.views import View, view
@@ -177,7 +177,7 @@ def _found(
                 filters=address.filters(service.index.fields),
                 sort=address.sort or None,
                 facets=facet_fields(service.index.fields),
-                facet_values=MOST_VALUES,
+                facet_values=MOST_VALUES if settled or address.chosen else CHOICES,
                 ranges=range_fields(service.index.fields),
                 user=who.id,
                 record=settled,

@@ -142,7 +142,7 @@ def hits(
 def _card(document: Mapping[str, Any], card: CardSettings) -> Card | None:
     """The card of a document, if it has any of what the config asks for."""
     found = Card(card.price_of(document), card.image_of(document), card.rating_of(document), card.best_rating)
-    return None if found.price is found.image is found.rating is None else found
+    return None if found.price is None and found.image is None and found.rating is None else found
 
 
 def _above(results: Sequence[Result], at: int) -> dict[str, str]:

@@ -13,7 +13,7 @@ export function search() {
   if (!form || !found) return;
   const box = form.elements.q;
   const kept = new Map();  // parts that somebody opened or closed stay so
-  let running = null, again = false, later = 0, settled = asked(), held = false;
+  let running = null, again = false, later = 0, slow = 0, settled = found.hidden ? "" : asked(), held = false;
   const list = suggestions(box, (text) => {
     box.value = text;
     intoHeader();
@@ -34,7 +34,6 @@ export function search() {
   async function load(settling) {
     if (settling) {
       clearTimeout(later);
-      list.close();
       if (held) {  // results must not change under a finger
         later = setTimeout(() => load(true), HELD);
         return;
@@ -46,6 +45,7 @@ export function search() {
     const mine = running = { control: new AbortController(), since: performance.now() };
     again = false;
     found.setAttribute("aria-busy", "true");
+    slow ||= setTimeout(() => found.classList.add("slow"), PATIENCE);
     try {
       const answer = await fetch(`/fragment?${wanted}${settling ? "&settled=1" : ""}`, { signal: mine.control.signal });
       const text = await answer.text();
@@ -56,13 +56,15 @@ export function search() {
       if (settling) remember(wanted);
     } catch (problem) {
       if (problem.name === "AbortError") return;
+      clearTimeout(slow);
+      slow = 0;
       found.classList.add("old");  // what stands there answers an earlier query
       say(`${problem.message}; press Enter to try again.`, 6);
     } finally {
       if (mine === running) {
         running = null;
-        found.removeAttribute("aria-busy");
         if (again) load(false);
+        else found.removeAttribute("aria-busy");
       }
     }
   }
@@ -70,9 +72,11 @@ export function search() {
   function show(text) {
     const open = found.querySelector(".facets")?.open;
     const at = found.contains(document.activeElement) && document.activeElement.closest(".result")?.dataset.document;
+    clearTimeout(slow);
+    slow = 0;
     found.innerHTML = text;
     found.hidden = false;
-    found.classList.remove("old");
+    found.classList.remove("old", "slow");
     if (open) found.querySelector(".facets").open = true;
     for (const one of found.querySelectorAll("[data-keep]")) one.open = kept.get(one.dataset.keep) ?? one.open;
     if (at) (found.querySelector(`.result[data-document="${CSS.escape(at)}"] a.open`) ?? box).focus();
@@ -90,7 +94,9 @@ export function search() {
     if (!welcome) return;
     const at = box.selectionStart;
     document.querySelector(".top .brand").nextElementSibling.replaceWith(form);
-    welcome.remove();
+    const heading = document.createElement("h1");
+    Object.assign(heading, { className: "unseen", textContent: "Results" });
+    welcome.replaceWith(heading);
     box.focus();
     box.setSelectionRange(at, at);
   }
@@ -104,8 +110,11 @@ export function search() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     intoHeader();
+    list.close();
     load(true);
   });
+  found.addEventListener("pointerenter", () => list.close());  // it lies over the first results
+  addEventListener("scroll", () => list.close(), { passive: true });
   found.addEventListener("click", (event) => {
     const part = event.target.closest?.("summary")?.closest("[data-keep]");
     if (part) kept.set(part.dataset.keep, !part.open);
