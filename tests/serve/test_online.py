@@ -14,6 +14,7 @@ from rankloop.lists import discount
 from rankloop.online import PDGD, exposure_share
 from rankloop.serve import Config, Service
 from rankloop.serve.desk.acts import past_acts
+from rankloop.serve.desk.hands import add_rule, end_rule
 from rankloop.serve.events.desk_tables import learned_pages, learners
 from rankloop.serve.events.spool import Spool
 from rankloop.serve.events.tables import pages
@@ -223,6 +224,19 @@ def test_following_pages_do_not_repeat_what_was_shown(shop):
     )
     assert len(more.results) == 5
     assert not set(first) & {one.id for one in more.results}
+
+
+def test_with_a_pin_the_page_is_the_floors_and_teaches_nothing(shop):
+    version = learner(shop, keep=0.0, control=0.01)
+    rule = add_rule(shop.store, "pin", "shoes", "4", value=2, who="ann")
+    shop.hands.reload()
+    floor = [one for one in shop.rankings.top("v1", "shoes") if one != "4"]
+    pages = [visit(shop, "shoes", lambda one: True) for _ in range(5)]
+    settle(shop)
+    for answer in pages:
+        assert [one.id for one in answer.results] == [floor[0], "4", *floor[1:9]]
+    assert json.loads(row(shop, version)["state"])["pages"] == 0
+    end_rule(shop.store, rule.id)
 
 
 def test_a_bandit_finds_the_better_version_and_shows_it(shop):

@@ -320,6 +320,7 @@ def test_a_store_of_the_schema_before_is_brought_up_to_date(database):
         connection.execute(text("ALTER TABLE pages DROP COLUMN origin"))
         connection.execute(text("ALTER TABLE pages DROP COLUMN typed"))
         connection.execute(text("ALTER TABLE forgotten DROP COLUMN epoch"))
+        connection.execute(text("DROP TABLE interventions"))
         connection.execute(text("DROP TABLE judgments"))
         connection.execute(
             text(

@@ -99,11 +99,13 @@ class _Order:
 def explored(
     drawn: Draw, rankings: "Sequence[Candidates]", page_id: str, k: int, fixed: Collection[str]
 ) -> "tuple[Candidates, dict[str, Any]]":
-    """The page, and what it keeps for learning; with documents that people fixed, nothing is sampled."""
-    found, notes = rankings[0], drawn.noted()
+    """The page, and what it keeps for learning; with documents that people fixed it is the floor's."""
+    found, notes = rankings[-1] if fixed else rankings[0], drawn.noted()
     plain = found.take(range(min(k, len(found))))
-    if drawn.control or drawn.arm is not None or fixed or not len(found):
+    if drawn.control or drawn.arm is not None or not len(found):
         return plain, notes
+    if fixed:
+        return plain, notes | {"fallback": True}
     place = {str(id): at for at, id in enumerate(found.ids.tolist())}
     wanted = [place[str(id)] for id in rankings[1].ids[:k].tolist() if str(id) in place]
     among = list(dict.fromkeys((*range(min(WIDE * k, len(found))), *wanted)))
