@@ -32,7 +32,8 @@ def world(worth):
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(voting, "EACH", 2)
-    monkeypatch.setattr(voting, "STEPS", 600)
+    monkeypatch.setattr(voting, "FOLDS", 3)
+    monkeypatch.setattr(voting, "STEPS", 400)
 
 
 def quality(data, ranker):
