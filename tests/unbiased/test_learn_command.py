@@ -55,6 +55,7 @@ def test_a_curve_may_be_given(files, curve):
 
 def test_a_large_budget(files, monkeypatch):
     monkeypatch.setattr("rankloop.unbiased.estimation.voters.EACH", 1)
+    monkeypatch.setattr("rankloop.unbiased.estimation.voters.FOLDS", 2)
     monkeypatch.setattr("rankloop.unbiased.estimation.voters.STEPS", 100)
     arguments = (files / "data.txt", files / "log.parquet", "--trees", 2, "--budget", "large")
     found = json.loads(run(*arguments, "--out", files / "l", "--json"))

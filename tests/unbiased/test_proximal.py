@@ -44,6 +44,12 @@ def adversary(data, seed):
     return [(PBM(examination=power_law(), attraction=attraction_by_grade()), 0.8), (wrong, 0.2)]
 
 
+def opposition(data, seed):
+    """Nearly every second page is clicked by such people, who look at every rank: most clicks are theirs."""
+    wrong = PBM(examination=power_law(0.0), attraction=attraction_by_grade()[::-1])
+    return [(PBM(examination=power_law(), attraction=attraction_by_grade()), 0.55), (wrong, 0.45)]
+
+
 def world(seed, people):
     data = synthetic(n_queries=250, docs_per_query=12, n_features=6, seed=seed)
     train, test = data.split(0.4, seed=seed)
@@ -69,17 +75,21 @@ def gap(new, old, test):
     return found.mean(), found.mean() - error, found.mean() + error
 
 
-@pytest.mark.parametrize("people", [honest, adversary])
+@pytest.mark.parametrize("people", [honest, adversary, opposition])
 def test_never_below_the_logger(people):
     """A curve that is far too steep, and adversarial people: no interval lies wholly below the logger."""
-    unsafe = 0
+    unsafe, opposed = 0, []
     for seed in SEEDS:
         train, test, logger, log = world(seed, people)
         new, scores = folded(log, STEEP, train, seed)
         unsafe += gap(new, logger, test)[2] < 0
         found = proximal(log, train, new, logger, curve=STEEP, scores=scores)
         assert gap(found.ranker, logger, test)[2] >= 0, (seed, found)
+        opposed.append(found.opposed)
+        assert ("go against" in repr(found)) == (found.opposed > 0)
     assert unsafe >= 5  # the same ranker without a bound is
+    share, told = {honest: (0, 20), adversary: (0.2, 14), opposition: (0.45, 20)}[people]
+    assert np.sum(np.abs(np.array(opposed) - share) < 0.05) >= told, opposed
 
 
 def test_moves_where_there_is_evidence(tmp_path):

@@ -1,4 +1,4 @@
-"""What a large budget buys: features left out, forests and networks that vote."""
+"""What a large budget adds to the stack: slow forests and networks that leave features out."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,8 @@ def world(worth):
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(voting, "EACH", 2)
-    monkeypatch.setattr(voting, "STEPS", 600)
+    monkeypatch.setattr(voting, "FOLDS", 3)
+    monkeypatch.setattr(voting, "STEPS", 400)
 
 
 def quality(data, ranker):
@@ -75,16 +76,21 @@ def test_a_batch_costs_what_its_cells_do(seed, trust):
     np.testing.assert_allclose(found.gradient, slopes, rtol=1e-8, atol=1e-10)
 
 
-def test_what_says_nothing_is_left_out(quick, tmp_path):
+@pytest.fixture(scope="module")
+def added_up():
     data, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
-    log = simulate(part, logging_policy=part.X[:, 2], sessions=15_000, seed=1)
+    return data, part, simulate(part, logging_policy=part.X[:, 2], sessions=15_000, seed=1)
+
+
+def test_what_says_nothing_is_left_out(quick, added_up, tmp_path):
+    data, part, log = added_up
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
     assert found.features == (0, 1)  # of four: all that the labels were made of
     assert found.to_dict()["features"] == [0, 1]
     assert found.to_dict()["voters"] == list(found.voters)
-    moved = part.replace(X=np.hstack([part.X[:, :2], -part.X[:, 2:]]))
-    np.testing.assert_array_equal(found.ranker.predict(moved), found.ranker.predict(part))
-    usual = learn(log, part, propensity=THETA, rankers=FEW, budget="quick")
+    assert set(found.voters) <= set(found.weights)
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+    usual = learn(log, part, propensity=THETA, rankers=FEW)
     assert usual.features is None
     assert usual.voters == ()
     assert quality(data, found.ranker) > quality(data, usual.ranker) - 0.005
@@ -96,38 +102,56 @@ def test_what_says_nothing_is_left_out(quick, tmp_path):
         learn(log, part, propensity=THETA, rankers=FEW, budget="huge")
 
 
-def test_networks_vote_where_they_predict_clicks_better(quick):
-    """Ten trees cannot multiply; the transform of the features for networks is reported too."""
+def test_members_do_not_look_at_features_that_say_nothing(quick, added_up):
+    _, part, log = added_up
+    features = np.array([True, True, False, False])
+    seen = evidence(log, THETA, part)
+    moved = np.hstack([part.X[:, :2], -part.X[:, 2:]])
+    made = voting.voters(seen, FEW["one"], features, (0, 1))
+    assert list(made) == list(voting.KINDS)
+    for name in ("slow forests", "networks (standard)"):
+        member = made[name](seen.shown)
+        np.testing.assert_array_equal(
+            member.predict(moved, qid=part.row_qid), member.predict(part.X, qid=part.row_qid)
+        )
+        each = [voting.voters(seen, FEW["one"], features, [one])[name](seen.shown) for one in (0, 1)]
+        mean = np.mean([one.predict(part) for one in each], axis=0)
+        np.testing.assert_allclose(member.predict(part), mean, rtol=1e-6, atol=1e-6)
+
+
+def test_networks_get_weight_where_they_predict_clicks_better(quick):
+    """Ten trees cannot multiply."""
     data, part = world(lambda X: X[:, 0] * X[:, 1] + 0.3 * X[:, 0])
     log = simulate(part, logging_policy=part.X[:, 2], sessions=30_000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
     assert any(one.startswith("networks") for one in found.voters)
-    assert {"forests", "networks (standard)", "networks (log1p)", "networks (quantile)"} < set(found.held_out)
-    usual = learn(log, part, propensity=THETA, rankers=FEW, budget="quick")
+    assert set(voting.KINDS) < set(found.held_out)
+    usual = learn(log, part, propensity=THETA, rankers=FEW)
     assert quality(data, found.ranker) > quality(data, usual.ranker) + 0.01
 
 
-def test_forests_vote_alone_where_networks_cannot(quick, monkeypatch):
+def test_forests_are_added_alone_where_networks_cannot_be(quick, added_up, monkeypatch):
     """Without PyTorch, where a feature is infinite, and where networks leave all bounds."""
-    _, part = world(lambda X: X[:, 0] + 0.7 * X[:, 1])
-    log = simulate(part, logging_policy=part.X[:, 2], sessions=15_000, seed=1)
+    _, part, log = added_up
 
     def voters(data=part):
-        return learn(log, data, propensity=THETA, rankers=FEW, budget="large").voters
+        return set(learn(log, data, propensity=THETA, rankers=FEW, budget="large").voters)
 
     with monkeypatch.context() as without:
         without.setattr(voting, "find_spec", lambda name: None)
-        assert voters() == ("forests",)
+        assert voters() <= {"slow forests"}
     endless = part.X.copy()
     endless[3, 3] = np.inf
-    assert voters(part.replace(X=endless)) == ("forests",)
+    assert list(voting.voters(evidence(log, THETA, part.replace(X=endless)), FEW["one"], None, [0])) == [
+        "slow forests"
+    ]
     training = pytest.importorskip("rankloop.rankers.neural.training")
 
     def diverge(*args):
         raise training.DivergenceError("not a number")
 
     monkeypatch.setattr(voting, "_network", diverge)
-    assert voters() == ("forests",)
+    assert voters() <= {"slow forests"}
     other = LambdaMART(backend="xgboost", trees=3, loss="squared", threads=1)
     with pytest.raises(ValueError, match="backend lightgbm"):
-        voting.thorough(evidence(log, THETA, part), None, other, 0)
+        learn(log, part, propensity=THETA, rankers={"one": other}, budget="large")

@@ -39,7 +39,7 @@ def learn(
     trees: Annotated[int, typer.Option(help="Trees of each candidate ranker.")] = 150,
     budget: Annotated[
         str,
-        typer.Option(help="quick: one forest; usual: a stack of corrections; large: a vote of many rankers."),
+        typer.Option(help="quick: one forest; usual: a stack of corrections; large: a longer stack."),
     ] = "usual",
     log_format: LogFormat = None,
     columns: Columns = None,

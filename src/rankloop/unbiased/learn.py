@@ -29,9 +29,9 @@ from rankloop.unbiased.estimation.held_out import (
 )
 from rankloop.unbiased.estimation.informative import informative
 from rankloop.unbiased.estimation.lacking import lacking
-from rankloop.unbiased.estimation.stacked import Larger, out_of_fold, stacked
+from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
 from rankloop.unbiased.estimation.summary import summary
-from rankloop.unbiased.estimation.voters import EACH, KINDS, voters
+from rankloop.unbiased.estimation.voters import KINDS, larger
 from rankloop.unbiased.likelihood import boosted
 from rankloop.unbiased.proximal import Proximal, proximal
 from rankloop.unbiased.select import Selection
@@ -40,7 +40,6 @@ __all__ = ["Learned", "learn"]
 
 GIVEN = "the caller"  # who gave the curve
 CLEAR = 0.4  # of the pages: a larger camp is not called the one that is wrong
-LARGE = 5  # folds of a large budget
 TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
 
 
@@ -147,7 +146,7 @@ def learn(
     already and the log is too small for a certain lead, there is little bias left to correct at the price of
     much variance, so the square root of the curve corrects.
 
-    `budget="large"` takes about ten times as long as the usual one: five folds, and slow forests with random
+    `budget="large"` takes about twenty times as long as the usual one: five folds; slow forests with random
     splits and networks on the same likelihood (three of each that gets weight) join the stack. They look at
     the features without which clicks on other queries are clearly harder to predict (`features`). Where a
     network gets weight, the ranker is an `Ensemble` of one forest and networks.
@@ -246,13 +245,9 @@ def _stacked(
     """Many corrections of the clicks, weighted by held-out clicks; more of them with a large budget."""
     estimated = isinstance(given, Propensity) and given.log_covariance is not None
     floors = estimated or by != GIVEN  # a curve that is known is taken as it is
-    features, larger = None, None
-    if large:
-        features = informative(condensed(seen), lines, seed)
-        larger = Larger(LARGE, lambda part, seeds: voters(part, lines, features, seeds), EACH)
-    found = stacked(
-        log, seen, given, lines, learn=report is not None, floors=floors, seed=seed, larger=larger
-    )
+    features = informative(condensed(seen), lines, seed) if large else None
+    more = None if features is None else larger(lines, features)
+    found = stacked(log, seen, given, lines, learn=report is not None, floors=floors, seed=seed, larger=more)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)

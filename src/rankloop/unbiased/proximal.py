@@ -16,7 +16,7 @@ from rankloop.rankers import Ensemble
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.counterfactual_estimate import Evaluator
-from rankloop.unbiased.estimation.camps import camps
+from rankloop.unbiased.estimation.camps import Camps, camps
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.rank_metric import rank_metric
 from rankloop.unbiased.estimation.stack import curve_of_stack
@@ -113,7 +113,7 @@ def proximal(
     fitted = curve_of_stack(parts, counted)
     relevance = expit(fitted.level + parts @ fitted.weights)
     judges = _judges(log, data, ((given, believed), (fitted.curve, fitted.trust)), relevance)
-    apart = camps(log, data, parts[:, 1] - parts[:, 0]) if isinstance(log, ClickLog) else None
+    apart = _apart(log, data, parts)
     for pages in () if apart is None else apart.pages:
         camp = log.select(pages)
         own = curve_of_stack(parts, evidence(camp, None, data))
@@ -129,6 +129,13 @@ def proximal(
         if low > best.low:
             best = Proximal(_mixed(logged, new, step), step, gain, low, high, room.moved(order))
     return best if apart is None else replace(best, opposed=apart.share)
+
+
+def _apart(log: Log, data: RankingDataset, parts: Floats) -> Camps | None:
+    """Camps of people who disagree about the logged order, or about the way from it to the new one."""
+    if not isinstance(log, ClickLog):
+        return None
+    return camps(log, data, parts[:, 0]) or camps(log, data, parts[:, 1] - parts[:, 0])
 
 
 def _judges(

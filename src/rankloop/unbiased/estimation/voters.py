@@ -14,16 +14,23 @@ from rankloop.unbiased.estimation.labels import rows_of
 from rankloop.unbiased.estimation.library import Correction
 from rankloop.unbiased.estimation.network_likelihood import MOST, NumberedLikelihood
 from rankloop.unbiased.estimation.one_forest import one_forest
+from rankloop.unbiased.estimation.stacked import Larger
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
-__all__ = ["EACH", "KINDS", "voters"]
+__all__ = ["KINDS", "larger", "voters"]
 
 FORESTS = "slow forests"
 NETWORKS = {f"networks ({one})": one for one in ("standard", "log1p", "quantile")}  # by their features
 KINDS = (FORESTS, *NETWORKS)
+FOLDS = 5  # of whole queries
 EACH = 3  # members of a kind, whose scores are averaged
 SLOWER = 4  # times the trees of one forest, at two thirds of the learning rate
 EPOCHS, STEPS = 40, 2400  # of a network, at least
+
+
+def larger(ranker: LambdaMART, features: Bools) -> Larger:
+    """More folds, and these members too."""
+    return Larger(FOLDS, lambda seen, seeds: voters(seen, ranker, features, seeds), EACH)
 
 
 def voters(
