@@ -94,7 +94,7 @@ def learn(folder: Path, tell: Callable[[object], None]) -> None:
 # What must be true afterwards; each gives what it counted.
 
 
-def whole_index(folder: Path, told: list[str]) -> str:
+def whole_index(folder: Path, told: list[str]) -> dict[str, int]:
     index = Index.open(folder / "shop.index")
     turns = {index[id]["turn"] for id in index.ids.tolist()}
     newest = int(max(turns, default=-1))
@@ -103,10 +103,10 @@ def whole_index(folder: Path, told: list[str]) -> str:
     assert len(index) == (0 if newest < 0 else 40 - newest % 5)
     assert sorted(index.retriever(k=100)(f"turn {newest}").ids.tolist()) == sorted(index.ids.tolist())
     index.check()
-    return f"{newest + 1:,} commits, none lost, none in halves"
+    return {"commits, none lost, none in halves": newest + 1}
 
 
-def whole_versions(folder: Path, told: list[str]) -> str:
+def whole_versions(folder: Path, told: list[str]) -> dict[str, int]:
     config = config_of(folder)
     with Store.open(config.database) as store:
         models = Registry(store, config.home / "models")
@@ -115,26 +115,27 @@ def whole_versions(folder: Path, told: list[str]) -> str:
         assert not told or int(roles.production[1:]) >= int(told[-1][1:]), "a promotion was lost"
         assert len(models.load(roles.production, Index.open(config.index))("topic1")) == 10
         assert len(models.load(names[-1], Index.open(config.index))("topic1")) == 10
-    return f"{len(names):,} versions, all whole, none lost"
+    return {"versions, all whole, none lost": len(names)}
 
 
-def whole_exports(folder: Path, told: list[str]) -> str:
+def whole_exports(folder: Path, told: list[str]) -> dict[str, int]:
     import polars
 
     for name in [path.name for path in folder.glob("export-*")]:
         assert polars.read_parquet(folder / name / "pages-*.parquet").height == PAGES
         assert polars.read_parquet(folder / name / "clicks.parquet").height > 0
     assert {name for name in told if not (folder / name).is_dir()} == set(), "an export that was told is lost"
-    return f"{len(list(folder.glob('export-*'))):,} exports, all whole"
+    return {"exports, all whole": len(list(folder.glob("export-*")))}
 
 
-def whole_learning(folder: Path, told: list[str]) -> str:
+def whole_learning(folder: Path, told: list[str]) -> dict[str, int]:
     from rankloop.serve.learning.run import runs
 
     left = whole_versions(folder, [])
     with Store.open(config_of(folder).database) as store:
         states = [one.state for one in runs(store)]
-    return f"{len(states):,} runs begun, {sum(state != 'stopped' for state in states):,} ended; {left}"
+    ended = sum(state != "stopped" for state in states)
+    return {"runs begun": len(states), "ended": ended, **left}
 
 
 WORK = {"service": serve, "index": write_index, "promotion": promote, "export": export, "learning": learn}

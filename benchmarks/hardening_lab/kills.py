@@ -1,14 +1,17 @@
 """kill -9, again and again: the service under load, and writers of an index, versions, exports and learning.
 
     python benchmarks/hardening_lab/kills.py [--service 200] [--index 200] [--promotion 100] [--export 60]
-                                             [--learning 50]
+                                             [--learning 50] [--slices 10] [--out counts.json]
 
-Each kind has one process that loads everything once and forks the one that is killed, at a random moment
-after its work began. What is left is then read by a process that knows nothing of it.
+The kills come in slices, each with an index and a store of its own; those whose counts are in --out already
+are not run again. Each slice of a kind has one process that loads everything once and forks the one that is
+killed, at a random moment after its work began. What is left is then read by a process that knows nothing of
+it.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import select
@@ -17,9 +20,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -38,34 +43,66 @@ __all__ = ["kills_of", "kills_of_service"]
 
 # Seconds that each lives at most.
 LONGEST = {"service": 1.5, "index": 1.0, "promotion": 1.0, "export": 2.0, "learning": 6.0}
+# What each would load anew after every kill; nothing of it is work that is killed.
+LOADED = {"export": "polars", "learning": "rankloop.serve.learning.run"}
 PATIENCE = 120.0  # seconds for the first work
-LOOK = 20  # kills of the service between two counts
+
+
+KINDS = {"service": 200, "index": 200, "promotion": 100, "export": 60, "learning": 50}
 
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    for name, times in (
-        ("service", 200),
-        ("index", 200),
-        ("promotion", 100),
-        ("export", 60),
-        ("learning", 50),
-    ):
+    for name, times in KINDS.items():
         options.add_argument(f"--{name}", type=int, default=times)
-    options.add_argument("--fork", nargs=2, metavar=("KIND", "FOLDER"))
+    options.add_argument("--slices", type=int, default=10)
+    options.add_argument("--out", type=Path)
+    options.add_argument("--fork", nargs=3, metavar=("KIND", "FOLDER", "SEED"))
     given = options.parse_args()
     if given.fork:
-        fork(given.fork[0], Path(given.fork[1]))
+        fork(given.fork[0], Path(given.fork[1]), int(given.fork[2]))
         return
+    done = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
     print(f"{'killed':<12}{'times':>7}{'seconds':>9}   what was left", flush=True)
-    for kind in WORK:
-        times = getattr(given, kind)
-        if times:
-            with tempfile.TemporaryDirectory(prefix="rankloop-kills-") as folder:
-                start = time.monotonic()
-                prepare(kind, Path(folder))
-                left = (kills_of_service if kind == "service" else kills_of)(kind, Path(folder), times)
-                print(f"{kind:<12}{times:>7,}{time.monotonic() - start:>9,.0f}   {left}", flush=True)
+    for part in range(given.slices):
+        for kind in KINDS:
+            times = len(range(part, getattr(given, kind), given.slices))
+            if times and f"{kind} {part}" not in done:
+                done[f"{kind} {part}"] = one_slice(kind, times, part)
+                print(row(kind, [done[f"{kind} {part}"]]), flush=True)
+                if given.out:
+                    replaced(given.out, json.dumps(done, indent=1))
+    print("in all", flush=True)
+    for kind in KINDS:
+        counts = [one for name, one in done.items() if name.split()[0] == kind]
+        if counts:
+            print(row(kind, counts), flush=True)
+
+
+def one_slice(kind: str, times: int, seed: int) -> dict[str, float]:
+    """Some kills of one kind: how many, in how many seconds, and what was left."""
+    with tempfile.TemporaryDirectory(prefix="rankloop-kills-") as folder:
+        start = time.monotonic()
+        prepare(kind, Path(folder))
+        kill = kills_of_service if kind == "service" else kills_of
+        left = kill(kind, Path(folder), times, seed)
+        return {"times": times, "seconds": round(time.monotonic() - start), **left}
+
+
+def row(kind: str, slices: list[dict[str, float]]) -> str:
+    """The sum of some slices of a kind."""
+    every: Counter[str] = Counter()
+    for one in slices:
+        every.update(one)
+    left = ", ".join(f"{n:,} {what}" for what, n in every.items() if what not in ("times", "seconds"))
+    return f"{kind:<12}{every['times']:>7,}{every['seconds']:>9,}   {left}"
+
+
+def replaced(path: Path, text: str) -> None:
+    """Write a file that is whole at every moment."""
+    beside = path.with_suffix(".part")
+    beside.write_text(text)
+    beside.replace(path)
 
 
 def prepare(kind: str, folder: Path) -> None:
@@ -87,19 +124,24 @@ def prepare(kind: str, folder: Path) -> None:
         models = Registry(store, config_of(folder).home / "models")
         models.promote(models.register(folder / "search.zip", lineage={"made": "here"}))
     if kind in ("export", "learning"):
-        child = [sys.executable, __file__, "--fork", "people", str(folder)]
+        child = [sys.executable, __file__, "--fork", "people", str(folder), "0"]
         subprocess.run(child, check=True, input="", text=True)
 
 
-def fork(kind: str, folder: Path) -> None:
+def fork(kind: str, folder: Path, seed: int) -> None:
     """Fork and kill a worker for every line that is read; a service is killed by who reads its address."""
     if kind == "people":
         put_pages(folder)
         return
     if kind == "service":
-        with Service.open(config_of(folder)) as service:  # kernels are loaded once; its threads end
+        from rankloop.serve.http.process import web
+
+        with Service.open(config_of(folder)) as service:  # loaded once, the app as well; its threads end
             service.searcher.warm()
-    draw = random.Random(0)
+            web(service).load()
+    if kind in LOADED:
+        import_module(LOADED[kind])
+    draw = random.Random(seed)
     for turn, _ in enumerate(sys.stdin):
         reads, writes = os.pipe()
         child = os.fork()
@@ -127,9 +169,9 @@ def tell(pipe: int, done: object) -> None:
 
 
 @contextmanager
-def forking(kind: str, folder: Path) -> Iterator[Callable[[], str]]:
+def forking(kind: str, folder: Path, seed: int) -> Iterator[Callable[[], str]]:
     """A function that forks one more worker, and gives the next line that is printed."""
-    command = [sys.executable, __file__, "--fork", kind, str(folder)]
+    command = [sys.executable, __file__, "--fork", kind, str(folder), str(seed)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
 
         def line(ask: bool = True) -> str:
@@ -142,9 +184,9 @@ def forking(kind: str, folder: Path) -> Iterator[Callable[[], str]]:
         parent.stdin.close()
 
 
-def kills_of(kind: str, folder: Path, times: int) -> str:
-    left = "nothing"
-    with forking(kind, folder) as line:
+def kills_of(kind: str, folder: Path, times: int, seed: int) -> dict[str, int]:
+    left: dict[str, int] = {}
+    with forking(kind, folder, seed) as line:
         for _ in range(times):
             told = line()
             assert told.startswith("told"), f"the process that forks {kind} ended"
@@ -152,36 +194,34 @@ def kills_of(kind: str, folder: Path, times: int) -> str:
     return left
 
 
-def kills_of_service(kind: str, folder: Path, times: int) -> str:
+def kills_of_service(kind: str, folder: Path, times: int, seed: int) -> dict[str, int]:
     """Searches and batches of clicks until it is gone; every acknowledged one must be stored."""
     from service import clicks
 
-    draw, acknowledged, left = random.Random(0), set(), "nothing"
-    with forking(kind, folder) as line:
+    draw, acknowledged = random.Random(seed), set()
+    with forking(kind, folder, seed) as line:
         for number in range(times):
             child, address = int(line().split()[1]), ""
             while not address:
                 printed = line(ask=False)
+                assert printed, "the process that forks the service ended"
                 address = printed.split()[-1] if "page " in printed else ""
             live = draw.uniform(0.05, LONGEST[kind])  # from the first event that is acknowledged
             kill = partial(os.kill, child, signal.SIGKILL)
             asyncio.run(clicks(address, TOPICS, f"k{number}", acknowledged, kill, live))
             while not line(ask=False).startswith("told"):
                 pass
-            if number % LOOK == LOOK - 1 or number == times - 1:
-                left = all_stored(folder, acknowledged)
-                print(f"{'':<12}{number + 1:>7,}{'':>9}   {left}", flush=True)
-    return left
+    return all_stored(folder, acknowledged)
 
 
-def all_stored(folder: Path, acknowledged: set[tuple[str, str]]) -> str:
+def all_stored(folder: Path, acknowledged: set[tuple[str, str]]) -> dict[str, int]:
     with Service.open(config_of(folder)):  # stores what waits, and ends
         pass
     with Store.open(config_of(folder).database) as store, store.reading() as read:
         rows = [tuple(row) for row in read.exec_driver_sql("SELECT page_id, event_id FROM events")]
     lost, twice = len(acknowledged - set(rows)), len(rows) - len(set(rows))
     assert not lost, f"{lost:,} of {len(acknowledged):,} acknowledged events are lost"
-    return f"{len(acknowledged):,} events acknowledged, {lost:,} lost, {twice:,} twice"
+    return {"events acknowledged": len(acknowledged), "lost": lost, "twice": twice}
 
 
 if __name__ == "__main__":

@@ -64,3 +64,61 @@ def test_shards_of_documents_are_no_log(made, tmp_path):
     write_shards(at / "data", tmp_path / "data.shards", shards=2)
     with pytest.raises(ValueError, match="holds shards of documents; a click log is wanted"):
         read_log(tmp_path / "data.shards")
+
+
+@pytest.fixture(scope="module")
+def broken(made):
+    """The log as CSV and as JSON lines, with one bad line in each."""
+    at, _, log = made
+    rows = (at / "whole.csv", at / "broken.csv")
+    log.to_frame().write_csv(rows[0])
+    lines = rows[0].read_text().splitlines()
+    rows[1].write_text("\n".join([*lines[:4], lines[4].rpartition(",")[0] + ",no click", *lines[4:]]) + "\n")
+    log.to_frame().write_ndjson(at / "whole.jsonl")
+    lines = (at / "whole.jsonl").read_text().splitlines()
+    (at / "broken.jsonl").write_text("\n".join([*lines[:4], '{"session": 1, "que', *lines[4:]]) + "\n")
+    return at
+
+
+COMMANDS = {
+    "check": ["clicks", "check", "LOG"],
+    "fit": ["clicks", "fit", "LOG", "--model", "pbm", "--iterations", "2"],
+    "judge": ["clicks", "judge", "LOG", "--out", "OUT.csv"],
+    "propensity": ["clicks", "propensity", "LOG"],
+    "learn": ["learn", "DATA", "LOG", "--budget", "quick", "--trees", "5"],
+    "report": ["report", "LOG", "--out", "OUT.html"],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_bad_line_is_an_error_or_one_skipped_line_in_every_command(broken, name, tmp_path):
+    places = {"LOG": broken / "broken.jsonl", "DATA": broken / "data"}
+    places |= {"OUT.csv": tmp_path / "out.csv", "OUT.html": tmp_path / "out.html"}
+    command = [str(places.get(word, word)) for word in COMMANDS[name]]
+    for given in ([], ["--on-error", "fail"]):
+        with pytest.raises(ValueError, match=r"broken\.jsonl"):
+            CliRunner().invoke(app, [*command, *given], catch_exceptions=False)
+    with pytest.raises(ValueError, match="on-error"):
+        CliRunner().invoke(app, [*command, "--on-error", "ignore"], catch_exceptions=False)
+    done = CliRunner().invoke(app, [*command, "--on-error", "skip"])
+    assert done.exit_code == 0, done.output
+    assert "broken.jsonl: left out 1 " in done.stderr
+
+
+@pytest.mark.parametrize("name", ["broken.csv", "broken.jsonl"])
+def test_all_other_lines_are_kept(broken, made, name, capsys):
+    _, _, log = made
+    assert counts(read_log(broken / name, on_error="skip")) == counts(log)
+    assert f"{name}: left out 1 " in capsys.readouterr().err
+    assert counts(read_log(broken / name.replace("broken", "whole"), on_error="skip")) == counts(log)
+    assert capsys.readouterr().err == ""
+
+
+def test_where_lines_cannot_be_skipped_it_is_said(broken):
+    with pytest.raises(ValueError, match="shards have no bad lines"):
+        read_log(broken / "log.shards", on_error="skip")
+    with pytest.raises(ValueError, match="leave --columns out"):
+        read_log(broken / "broken.csv", columns="query=query", on_error="skip")
+    command = ["learn", str(broken / "data"), str(broken / "broken.csv"), "--backend", "local"]
+    with pytest.raises(ValueError, match="every line counts"):
+        CliRunner().invoke(app, [*command, "--on-error", "skip"], catch_exceptions=False)

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -234,6 +235,14 @@ class Turns:
         await asyncio.sleep(0.01)
         assert self.order == list(names)
 
+    async def until_all(self, *names):
+        """Like `until`, for searches that began at the same time."""
+        while len(self.order) < len(names):
+            await asyncio.sleep(0.002)
+        await asyncio.sleep(0.01)
+        assert set(self.order) == set(names)
+        assert len(self.order) == len(names)
+
     async def end(self):
         for one in self.releases.values():
             one.set()
@@ -262,22 +271,69 @@ def test_a_client_with_slow_searches_delays_itself():
     asyncio.run(scenario())
 
 
+class Clock:
+    """A clock that the test sets, in place of the one of `search_threads`."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.spent = 1000.0, 0.0
+        clock = SimpleNamespace(monotonic=lambda: self.now, thread_time=lambda: self.spent)
+        monkeypatch.setattr("rankloop.serve.http.search_threads.time", clock)
+
+    async def search(self, threads, client, cost):
+        """A search that takes some processor time; gives the client's use afterwards."""
+
+        def work():
+            self.spent += cost
+
+        gone = asyncio.get_running_loop().create_future()
+        await threads.run(client, work, deadline=Deadline(), gone=gone)
+        return threads._lately(client)
+
+
 def test_who_used_too_much_lately_waits_until_it_fades(monkeypatch):
-    monkeypatch.setattr("rankloop.serve.http.search_threads.RECENT", 2.0)  # half a second of thread
+    """A quarter of a processor within 2.5 seconds is 0.625; 0.8 fade to it in 2.5 ln(0.8 / 0.625) = 0.617."""
 
     async def scenario():
-        turns = Turns(threads=2, waiting=10)
+        clock, threads = Clock(monkeypatch), SearchThreads(2, 10)
+        await clock.search(threads, "honest", 0.8)
+        assert await clock.search(threads, "crowd", 0.8) == pytest.approx(0.8)
+        assert not threads._may_run("crowd")
+        clock.now += 0.61
+        assert not threads._may_run("crowd")
+        clock.now += 0.02
+        assert threads._may_run("crowd")
+        await clock.search(threads, "crowd", 0.8)
+        clock.now += 20.0  # nobody else is here any more
+        assert threads._may_run("crowd")
+
+    asyncio.run(scenario())
+
+
+def test_a_search_counts_as_often_as_it_costs_more_than_those_of_others(monkeypatch):
+    async def scenario():
+        clock, threads = Clock(monkeypatch), SearchThreads(4, 10)
+        for number in range(8):
+            assert await clock.search(threads, f"h{number}", 0.01) == pytest.approx(0.01)
+        assert await clock.search(threads, "crowd", 0.05) == pytest.approx(0.05 * 5)
+        assert await clock.search(threads, "crowd", 0.05) == pytest.approx(2 * 0.05 * 5)
+        assert await clock.search(threads, "crowd", 0.05) == pytest.approx(3 * 0.05 * 5)
+        assert not threads._may_run("crowd")  # 0.75 of 0.625, after three
+        assert await clock.search(threads, "heavy", 0.5) == pytest.approx(0.5 * 8)  # 8 times at most
+        assert await clock.search(threads, "h0", 0.01) == pytest.approx(0.02)  # the median: it did not move
+        assert threads._may_run("h0")
+
+    asyncio.run(scenario())
+
+
+def test_waiting_for_an_engine_costs_nothing_and_holds_a_quarter_of_the_threads():
+    async def scenario():
+        turns = Turns(threads=8, waiting=10)
         turns.start("honest", "h0")
-        turns.releases["h0"].set()
-        turns.start("crowd", "c0")
-        await asyncio.sleep(0.8)
-        turns.releases["c0"].set()
-        await turns.tasks[1]
-        start = time.monotonic()
-        waits = turns.start("crowd", "c1")
-        turns.releases["c1"].set()
-        assert await waits == "c1"
-        assert 0.3 < time.monotonic() - start < 2.0  # 2 ln(0.8 / 0.5) = 0.94, or less if others are long gone
+        await turns.until("h0")
+        for number in range(4):
+            turns.start("crowd", f"c{number}")
+        await turns.until_all("h0", "c0", "c1")
+        assert turns.threads._lately("crowd") == pytest.approx(0.0, abs=0.05)
         await turns.end()
 
     asyncio.run(scenario())
@@ -288,7 +344,7 @@ def test_one_client_alone_has_all_threads_and_the_whole_line():
         turns = Turns(threads=3, waiting=2)
         for number in range(5):
             turns.start("alone", number)
-        await turns.until(0, 1, 2)
+        await turns.until_all(0, 1, 2)  # three threads start at once, in any order
         with pytest.raises(Busy, match="2 searches wait already"):
             await turns.start("alone", 5)
         await turns.end()

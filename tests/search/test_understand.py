@@ -9,6 +9,7 @@ from naive import understood_words
 from rankloop.rankers import FeatureSum
 from rankloop.search import Analyser, Features, Index, Query
 from rankloop.search.field import read_fields
+from rankloop.search.index.expand import Expander
 from rankloop.search.index.understand import MOST
 
 SHOP = [
@@ -161,6 +162,20 @@ def test_many_misspelt_words_are_bounded(shop):
 
 VOCABULARY = ["house", "horse", "mouse", "garden", "gardens", "river"]
 WORD = st.one_of(st.sampled_from(VOCABULARY), st.text("aeghmorsuvdn", min_size=4, max_size=8))
+
+
+def test_a_word_that_comes_again_is_read_once(shop, monkeypatch):
+    """Each look at the vocabulary costs time, which a query of one word many times would multiply."""
+    looked = []
+    near = Expander.near
+    monkeypatch.setattr(Expander, "near", lambda *given: looked.append(given[1:]) or near(*given))
+    completed = []
+    prefix = Expander.prefix
+    monkeypatch.setattr(Expander, "prefix", lambda *given: completed.append(given[1:]) or prefix(*given))
+    understood = shop.retriever(typos="missing").understood("headphnes " * 30 + "he* " * 30)
+    assert understood.text == " ".join(["headphones"] * 30 + ["headphones"] * 30)
+    assert len(looked) == len(set(looked)) == 2  # one in each field
+    assert len(completed) == len(set(completed)) == 2
 
 
 @given(

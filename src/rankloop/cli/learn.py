@@ -7,7 +7,7 @@ import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, ReportFile, Seed, check_report
 from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
-from rankloop.cli.options.logs import Columns, Missing
+from rankloop.cli.options.logs import Columns, Missing, OnError
 from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def learn(
     log_format: LogFormat = None,
     columns: Columns = None,
     missing: Missing = "raise",
+    on_error: OnError = None,
     seed: Seed = 0,
     report: ReportFile = None,
     again: Annotated[
@@ -92,7 +93,7 @@ def learn(
         curve = None if propensity is None else _curve(propensity)
         chosen: dict[str, Any] = {"rankers": candidates(trees=trees), "budget": budget, "seed": seed}
         check_report(report)
-        learn_ubi(source, out, missing, json, report, propensity=curve, **chosen)
+        learn_ubi(source, out, missing, json, report, on_error, propensity=curve, **chosen)
         return
     check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
@@ -116,7 +117,7 @@ def learn(
             raise ValueError("an index learns in one process; leave --backend out")
         from rankloop.cli.options.learn_index import learn_index
 
-        read = read_log(log, log_format, columns)
+        read = read_log(log, log_format, columns, on_error)
         learn_index(source, read, out, missing, json, report, **options)
         return
     if backend is not None:
@@ -124,12 +125,14 @@ def learn(
             raise ValueError("--columns and logs in an engine are read by one process; leave --backend out")
         if missing != "raise":
             raise ValueError("--missing drop needs the log in memory, where --backend does not put it")
+        if on_error == "skip":
+            raise ValueError("with --backend every line counts; leave --on-error out, or --backend")
         from rankloop.cli.options.cluster import learn_on
 
         found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)
     else:
         data = reading.dataset(source, labels=False)
-        read = read_log(log, log_format, columns)
+        read = read_log(log, log_format, columns, on_error)
         clicks = without_missing(read, data, missing)
         found = learn_from_log(clicks, data, **options)
     if out is not None:

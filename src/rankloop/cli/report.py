@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, Metrics, Seed, check_report
+from rankloop.cli.options.logs import OnError
 from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def report(
         str | None, typer.Option("--query", "-q", help="For a ranker: draw the list of this query.")
     ] = None,
     log_format: LogFormat = None,
+    on_error: OnError = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page (.html); by default report.html.")
     ] = None,
@@ -62,7 +64,7 @@ def report(
     import json as writer
 
     check_report(out)
-    made = _made(sources, judgments, metric, query, log_format, seed, reading)
+    made = _made(sources, judgments, metric, query, (log_format, on_error), seed, reading)
     drawn = [] if plots is None else made.save_plots(plots)
     page = out if out is not None or plots is not None else Path("report.html")
     if page is not None:
@@ -86,7 +88,7 @@ def _made(
     judgments: str | None,
     metric: list[str] | None,
     query: str | None,
-    log_format: str | None,
+    told: tuple[str | None, str | None],
     seed: int,
     reading: Reading,
 ) -> "Report":
@@ -114,7 +116,7 @@ def _made(
         from rankloop.interleaving import read_duel
 
         return family.report_of_duel(read_duel(source), title=f"Interleaving, {source.name}")
-    return family.report_of_log(_log(source, log_format), seed=seed, title=f"Click log, {source.name}")
+    return family.report_of_log(_log(source, *told), seed=seed, title=f"Click log, {source.name}")
 
 
 def _compared(
@@ -131,14 +133,15 @@ def _compared(
     return compare(systems, read_judgments(judgments, reading), metric or None, seed=seed)
 
 
-def _log(path: Path, log_format: str | None) -> Any:
+def _log(path: Path, log_format: str | None, on_error: str | None) -> Any:
     """A click log in a file, or the one of a service, by its configuration (.toml) or its database."""
-    from rankloop.clicks import ClickLog, read_clicks
+    from rankloop.cli.options.logs import read_clicks_told
+    from rankloop.clicks import ClickLog
 
     with path.open("rb") as file:
         stored = file.read(len(_SQLITE)) == _SQLITE
     if not stored and path.suffix.lower() != ".toml":
-        return read_clicks(path, format=log_format)
+        return read_clicks_told(path, log_format, on_error)
     from rankloop._extras import require
 
     require("sqlalchemy", "serve")

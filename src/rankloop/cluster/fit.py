@@ -29,6 +29,7 @@ def fit(
     workers: int | None = None,
     checkpoint: str | Path | None = None,
     every: int = 100,
+    exposed: bool = False,
 ) -> R:
     """A trained copy of a `LambdaMART` (backend "lightgbm") or a `NeuralRanker`.
 
@@ -43,13 +44,18 @@ def fit(
     When a worker is lost the training starts again, from `checkpoint` where there is one: a folder that every
     machine can reach (for trees also an `fsspec` address). Trees are then grown `every` so many at a time,
     so that an interrupted training ends with the same model as one that was not; networks keep each epoch.
+
+    Between machines LightGBM listens on every address of each and trusts whoever connects: trees on several
+    machines need `exposed=True`, and a firewall.
     """
     shards = shards_of(train, "documents")
     judged = valid if valid is None or isinstance(valid, RankingDataset) else shards_of(valid, "documents")
     if isinstance(ranker, LambdaMART):
         trees.check(ranker, every)
         trees.refuse_idle(shards, workers or 1)
-        job: Any = trees.TreesJob(trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every)
+        job: Any = trees.TreesJob(
+            trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every, exposed
+        )
         runner, total, torch = backend_of(backend, workers), ranker.trees, False
         task: Any = trees.grow
     elif type(ranker).__name__ == "NeuralRanker":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Backend",
     "Checkpoint",
+    "Exposed",
     "Workers",
     "check_on",
     "evaluate_on",
@@ -31,6 +32,10 @@ Backend = Annotated[
     typer.Option("--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="With --backend: how many; else all cores.")]
+
+Exposed = Annotated[
+    bool, typer.Option("--exposed", help="With --backend ray: trees on several machines, behind a firewall.")
+]
 
 Checkpoint = Annotated[
     str | None,
@@ -163,6 +168,7 @@ def train_on(
     metrics: Sequence[str],
     report: Path | None,
     checkpoint: str | None,
+    exposed: bool,
 ) -> tuple["Ranker", float, dict[str, Any], dict[str, Any]]:
     """The trained ranker, the seconds it took, its evaluations, and the facts of the data."""
     import time
@@ -176,9 +182,8 @@ def train_on(
             part: opened.enter_context(shards_at(path)) for part, path in paths.items() if path is not None
         }
         started = time.perf_counter()
-        made = fit(
-            model, sets["data"], sets.get("valid"), backend=backend, workers=workers, checkpoint=checkpoint
-        )
+        where = {"backend": backend, "workers": workers, "checkpoint": checkpoint, "exposed": exposed}
+        made = fit(model, sets["data"], sets.get("valid"), **where)
         seconds = round(time.perf_counter() - started, 3)
         judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
         found = {

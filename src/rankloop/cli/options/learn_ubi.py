@@ -27,7 +27,13 @@ def is_ubi(source: str) -> bool:
 
 
 def learn_ubi(
-    source: str, out: Path | None, missing: str, as_json: bool, report: Path | None, **options: Any
+    source: str,
+    out: Path | None,
+    missing: str,
+    as_json: bool,
+    report: Path | None,
+    on_error: str | None,
+    **options: Any,
 ) -> None:
     """Describe what was shown by the features of its index, learn from the clicks, and save the pipeline."""
     import json
@@ -45,7 +51,7 @@ def learn_ubi(
     target = out or Path("runs") / f"{events.name}-learned"
     if target.exists():
         raise ValueError(f"{target} exists; choose another --out")
-    log = ubi_log(source)
+    log = ubi_log(source, on_error)
     about = documents_of(events, log)
     engine = open_engine(_written(about))
     retrieve, features = engine.retriever(), Features.standard(engine)

@@ -1,5 +1,6 @@
 """Click logs named on the command line: files, globs, shards, and documents that a data set lacks."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,16 @@ if TYPE_CHECKING:
     from rankloop.clicks import ClickLog
     from rankloop.data import RankingDataset
 
-__all__ = ["Columns", "Missing", "read_log", "without_missing"]
+__all__ = [
+    "Columns",
+    "Missing",
+    "OnError",
+    "asked",
+    "read_clicks_told",
+    "read_log",
+    "tell_skipped",
+    "without_missing",
+]
 
 Columns = Annotated[
     str | None,
@@ -26,10 +36,21 @@ Missing = Annotated[
     typer.Option("--missing", help="Documents of the log that the data set lacks: raise (an error) or drop."),
 ]
 
+OnError = Annotated[
+    str | None,
+    typer.Option(
+        "--on-error",
+        help="A bad line of the click log: fail (an error) or skip (left out, counted and said). By default "
+        "fail, and for UBI skip.",
+    ),
+]
 
-def read_log(path: str | Path, log_format: str | None = None, columns: str | None = None) -> "ClickLog":
+
+def read_log(
+    path: str | Path, log_format: str | None = None, columns: str | None = None, on_error: str | None = None
+) -> "ClickLog":
     """A click log from a file, from all files of a glob, from shards, or from an engine that keeps UBI."""
-    from rankloop.clicks import ClickLog, read_clicks
+    from rankloop.clicks import ClickLog
     from rankloop.data import kind_of
     from rankloop.engines.remote.address import is_address
 
@@ -38,9 +59,11 @@ def read_log(path: str | Path, log_format: str | None = None, columns: str | Non
 
         if columns is not None:
             raise ValueError("--columns is for logs in tables; UBI has names of its own")
-        return ubi_log(str(path)) if is_address(path) else ubi_files(Path(path))
+        return ubi_log(str(path), on_error) if is_address(path) else ubi_files(Path(path), on_error)
     source = expanded(path)
     if columns is not None:
+        if asked(on_error) == "skip":
+            raise ValueError("--on-error skip reads a log by its own names; leave --columns out")
         return _renamed_log(source, log_format, columns)
     if isinstance(source, list):
         import polars
@@ -50,7 +73,7 @@ def read_log(path: str | Path, log_format: str | None = None, columns: str | Non
         frames = []
         with progress("reading logs", len(source)) as advance:
             for file in source:
-                frames.append(read_clicks(file, format=log_format).to_frame())
+                frames.append(read_clicks_told(file, log_format, on_error).to_frame())
                 advance(1, file)
         return ClickLog.from_frame(polars.concat(frames, how="vertical_relaxed"))
     if "://" in source or (Path(source).is_dir() and log_format is None and kind_of(source) == "shards"):
@@ -58,11 +81,42 @@ def read_log(path: str | Path, log_format: str | None = None, columns: str | Non
 
         from rankloop.data import open_shards
 
+        if asked(on_error) == "skip":
+            raise ValueError("shards have no bad lines to skip; leave --on-error out")
         shards = open_shards(source)
         if shards.kind != "clicks":
             raise ValueError(f"{source} holds shards of {shards.kind}; a click log is wanted")
         return ClickLog.from_frame(polars.concat([shards.frame(i) for i in range(len(shards))]))
-    return read_clicks(source, format=log_format)
+    return read_clicks_told(source, log_format, on_error)
+
+
+def asked(on_error: str | None, default: str = "fail") -> str:
+    """The word of `--on-error` as readers have it.
+
+    >>> asked("fail"), asked("skip"), asked(None, default="skip")
+    ('raise', 'skip', 'skip')
+    """
+    from rankloop._names import one_of
+
+    word = one_of("on-error", on_error or default, ("fail", "skip"))
+    return "raise" if word == "fail" else "skip"
+
+
+def read_clicks_told(path: str | Path, log_format: str | None, on_error: str | None) -> "ClickLog":
+    """A log of one file; lines that were skipped are counted on stderr."""
+    from rankloop.clicks import read_clicks
+
+    skipped: Counter[str] = Counter()
+    log = read_clicks(path, format=log_format, on_error=asked(on_error), skipped=skipped)
+    tell_skipped(skipped, path)
+    return log
+
+
+def tell_skipped(skipped: "Counter[str]", path: str | Path) -> None:
+    """Say how many lines of a log were left out, by reason."""
+    if skipped:
+        told = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())
+        typer.echo(f"{path}: left out {told}", err=True)
 
 
 def _renamed_log(source: str | list[str], log_format: str | None, columns: str) -> "ClickLog":

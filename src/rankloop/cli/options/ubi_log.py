@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from rankloop.cli.options.logs import asked, tell_skipped
 
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog
@@ -15,7 +15,7 @@ __all__ = ["ubi_files", "ubi_log"]
 EVENTS, QUERIES = "ubi_events", "ubi_queries"
 
 
-def ubi_log(address: str) -> "ClickLog":
+def ubi_log(address: str, on_error: str | None = None) -> "ClickLog":
     """The log of `opensearch://host:9200/ubi_events`, with the queries in `ubi_queries` beside it."""
     from rankloop.clicks import read_ubi
     from rankloop.engines.remote.address import Address
@@ -34,24 +34,25 @@ def ubi_log(address: str) -> "ClickLog":
         log = read_ubi(
             every_document(OpenSearchClient(queries)),
             every_document(OpenSearchClient(events)),
-            on_error="skip",
+            on_error=asked(on_error, default="skip"),
             skipped=skipped,
         )
     except LookupError as error:
         raise ValueError(f"{error}; UBI keeps its log in {queries.name} and {events.name}") from None
-    _tell(skipped)
+    tell_skipped(skipped, address)
     return log
 
 
-def ubi_files(folder: Path) -> "ClickLog":
+def ubi_files(folder: Path, on_error: str | None = None) -> "ClickLog":
     """The log in a folder with a file of queries and one of events, as the service keeps them in `ubi`."""
     from rankloop.clicks import read_ubi
 
     if not folder.is_dir():
         raise ValueError(f"a log in the format ubi is a folder with ubi_queries and ubi_events, got {folder}")
     skipped: Counter[str] = Counter()
-    log = read_ubi(_only(folder, "queries"), _only(folder, "events"), on_error="skip", skipped=skipped)
-    _tell(skipped)
+    files = _only(folder, "queries"), _only(folder, "events")
+    log = read_ubi(*files, on_error=asked(on_error, default="skip"), skipped=skipped)
+    tell_skipped(skipped, folder)
     return log
 
 
@@ -66,9 +67,3 @@ def _only(folder: Path, what: str) -> Path:
             f"ubi_{what}.jsonl"
         )
     return found[0]
-
-
-def _tell(skipped: "Counter[str]") -> None:
-    if skipped:
-        told = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())
-        typer.echo(f"left out: {told}", err=True)

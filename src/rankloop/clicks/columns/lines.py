@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rankloop.clicks.click_log import REQUIRED
+from rankloop.clicks.click_log import PLACES, REQUIRED
 from rankloop.data.files.records import Faults
 
 __all__ = ["frame_of_lines"]
 
 _NUMBERS = ("position", "click")
+_OPTIONAL = ("score", "propensity", "dwell", "conversion")
+_WHOLE = ("original_position", *PLACES)
 
 
 def frame_of_lines(path: Path, kind: str, faults: Faults, names: Mapping[str, str] | None = None) -> Any:
@@ -100,6 +102,20 @@ def _wrong(record: Mapping[str, Any], theirs: Mapping[str, str]) -> tuple[str, s
             if name in _NUMBERS and not _is_number(value, whole=name == "position"):
                 wanted = "a whole number from 1" if name == "position" else "a number from 0"
                 return column, f"wanted {wanted}, got {str(value)[:40]!r}"
+    return _wrong_option(record)
+
+
+def _wrong_option(record: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The same for columns that a log may have; only a whole number may not be unknown."""
+    for name in (*_OPTIONAL, *_WHOLE):
+        given = record.get(name, 1)
+        for value in given if isinstance(given, list) else [given]:
+            unknown = value is None or value == ""
+            if unknown and name in _WHOLE:
+                return name, "it is missing"
+            if not unknown and not _is_real(value, whole=name in _WHOLE):
+                wanted = "a whole number" if name in _WHOLE else "a number"
+                return name, f"wanted {wanted}, got {str(value)[:40]!r}"
     return None
 
 
@@ -109,3 +125,11 @@ def _is_number(value: Any, *, whole: bool) -> bool:
     except (TypeError, ValueError):
         return str(value).lower() in ("true", "false") and not whole
     return math.isfinite(number) and number >= whole and (not whole or number == int(number))
+
+
+def _is_real(value: Any, *, whole: bool) -> bool:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value).lower() in ("true", "false") and not whole
+    return not whole or (math.isfinite(number) and number == int(number))

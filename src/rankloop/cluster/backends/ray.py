@@ -208,7 +208,10 @@ class _Member:
         """LightGBM's parameters for a team of several machines; all members must call it together."""
         host = require("ray.util", "cluster").get_node_ip_address()
         with held_port() as port:
-            machines = ",".join(f"{address}:{number}" for address, number in self.gather((host, port)))
+            every = self.gather((host, port))
+        if len({address for address, _ in every}) == 1:  # one machine: nothing need leave it
+            every = [("127.0.0.1", number) for _, number in every]
+        machines = ",".join(f"{address}:{number}" for address, number in every)
         return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from ipaddress import ip_address
 from typing import Any
 
 import numpy as np
@@ -31,9 +32,13 @@ _STATE = "state.json"
 
 @dataclass(frozen=True)
 class TreesJob(TrainingJob[LambdaMART]):
-    """The training of a forest; with a checkpoint it is saved `every` so many trees."""
+    """The training of a forest; with a checkpoint it is saved `every` so many trees.
+
+    `exposed` allows LightGBM to listen on the addresses of machines that others can reach.
+    """
 
     every: int
+    exposed: bool = False
 
 
 def check(ranker: LambdaMART, every: int) -> None:
@@ -82,7 +87,7 @@ def grow(job: TreesJob, member: Member) -> bytes:
             if job.checkpoint is None
             else min(job.every, ranker.trees - state.trees)
         )
-        network = member.network() if member.count > 1 else {}
+        network = _network(member, job.exposed) if member.count > 1 else {}
         parallel = {"tree_learner": "data", "pre_partition": True, **network} if network else {}
         further: LambdaMART = clone(ranker).set_params(
             trees=size, init=state.made or ranker.init, params={**(ranker.params or {}), **parallel}
@@ -93,6 +98,20 @@ def grow(job: TreesJob, member: Member) -> bytes:
         if member.rank == 0:
             state.save()
     return dumps(state.finished(ranker, job.train.fingerprint))
+
+
+def _network(member: Member, exposed: bool) -> dict[str, Any]:
+    """LightGBM's parameters for the team; refused where it would listen to other machines unasked."""
+    network = member.network()
+    hosts = {one.rpartition(":")[0] for one in network["machines"].split(",")}
+    outside = sorted(host for host in hosts if not ip_address(host).is_loopback)
+    if outside and not exposed:
+        raise ValueError(
+            f"LightGBM would listen on every address of {', '.join(outside)}, and trusts whoever connects; "
+            "close its ports to others with a firewall and give exposed=True (--exposed), or train on one "
+            "machine"
+        )
+    return network
 
 
 class _State:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 
@@ -73,12 +73,13 @@ def _same_word(word: Clause, prefix: Clause) -> bool:
 
 @dataclass
 class _Reader:
-    """Reads the words of one query; `changed` is how many of them are not as they were typed."""
+    """Reads the words of one query, each once; `changed` is how many of them are not as they were typed."""
 
     expander: Expander
     searched: tuple[int, ...]
     typos: str
     changed: int = 0
+    done: dict[tuple[Clause, bool], Clause] = field(default_factory=dict)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -86,6 +87,12 @@ class _Reader:
 
     def read(self, clause: Clause, *, unfinished: bool = False) -> Clause:
         """The clause with its words as the index has them; the last one may be unfinished."""
+        key = (clause, unfinished)
+        if key not in self.done:
+            self.done[key] = self._read(clause, unfinished)
+        return self.done[key]
+
+    def _read(self, clause: Clause, unfinished: bool) -> Clause:
         fields = self._fields(clause)
         if not fields or self.changed == MOST:
             return clause
@@ -146,7 +153,7 @@ class _Reader:
         for segment, words in zip(self.snapshot.segments, self._words, strict=True):
             for option in options[:OPTIONS]:
                 self.expander.query.check_time()
-                has = _has(segment, [(at, option) for at in fields])
+                has = np.flatnonzero(_has(segment, [(at, option) for at in fields]))
                 together[option] += int(words[has].sum())
                 alone[option] += int(segment.live[has].sum())
         return max(options[:OPTIONS], key=lambda one: (together[one], alone[one]))

@@ -5,6 +5,8 @@ import math
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median_low
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -13,7 +15,11 @@ from rankloop.search.deadline import Deadline
 
 __all__ = ["Busy", "ClientGone", "SearchThreads"]
 
-RECENT = 10.0  # seconds: who searched within them is here; use of threads fades at this pace
+RECENT = 10.0  # seconds: who searched within them is here
+FADES = 2.5  # seconds: use of processors fades at this pace
+SHARE = 0.25  # of a processor, in the long run, while others are here
+COSTLY = 8.0  # times over that a search counts at most, if it costs that much more than those of others
+COMPARED = 64  # clients whose searches tell what is usual
 MOST_CLIENTS = 10_000  # whose use is remembered
 
 _Answer = TypeVar("_Answer")
@@ -31,8 +37,9 @@ class SearchThreads:
     """Runs searches in `threads` threads; `waiting` more wait in line, and any beyond them are `Busy`.
 
     More threads than cores would only make each search slower. The next turn goes to the client that used
-    threads least lately. While others are here, a client has a quarter of the threads, in the long run for a
-    quarter of the time, and half of the line: one with slow searches delays itself.
+    processors least lately. While others are here, a client has a quarter of the threads, in the long run a
+    quarter of a processor for every four of them, and half of the line. A search that costs n times as much
+    as those of the others counts n times over: one with costly searches delays itself.
     """
 
     def __init__(self, threads: int, waiting: int) -> None:
@@ -40,8 +47,8 @@ class SearchThreads:
         self._limiter = CapacityLimiter(threads)
         self._running: Counter[str] = Counter()
         self._line: dict[str, deque[asyncio.Future[None]]] = {}
-        self._used: OrderedDict[str, tuple[float, float]] = OrderedDict()  # seconds, and as of when
-        self._most_lately = RECENT * max(1, threads // 4) / 4
+        self._used: OrderedDict[str, _Use] = OrderedDict()
+        self._most_lately = FADES * max(1, threads // 4) * SHARE
         self._look_again: asyncio.TimerHandle | None = None
 
     @property
@@ -57,12 +64,12 @@ class SearchThreads:
         When `gone` is done the deadline is cancelled, and a search that still waits leaves the line.
         """
         await self._turn(client, deadline, gone)
-        start = time.monotonic()
+        cost = _Cost()
         gone.add_done_callback(lambda _: deadline.cancel())
         try:
-            return await to_thread.run_sync(work, limiter=self._limiter)
+            return await to_thread.run_sync(lambda: cost.of(work), limiter=self._limiter)
         finally:
-            self._end(client, time.monotonic() - start)
+            self._end(client, cost.seconds)
 
     async def _turn(self, client: str, deadline: Deadline, gone: "asyncio.Future[None]") -> None:
         self._use(client, 0.0)
@@ -89,19 +96,34 @@ class SearchThreads:
 
     def _leave(self, client: str, turn: "asyncio.Future[None]") -> None:
         if turn.done():  # the turn came just now: give it to the next
-            self._end(client, 0.0)
+            self._end(client)
             return
         self._line[client].remove(turn)
         if not self._line[client]:
             del self._line[client]
 
-    def _end(self, client: str, seconds: float) -> None:
-        """Give the thread to the next."""
+    def _end(self, client: str, cost: float = 0.0) -> None:
+        """Give the thread to the next; `cost` is the processor time of the search."""
         self._running[client] -= 1
         if not self._running[client]:
             del self._running[client]
-        self._use(client, seconds)
+        times = min(max(1.0, cost / self._usual_cost(client)), COSTLY)
+        self._use(client, cost * times)
+        if cost > 0:
+            use = self._used[client]
+            use.cost = cost if math.isnan(use.cost) else 0.9 * use.cost + 0.1 * cost
         self._admit()
+
+    def _usual_cost(self, client: str) -> float:
+        """The median processor time of a search over the other clients that are here."""
+        now, found = time.monotonic(), []
+        for name in reversed(self._used):
+            use = self._used[name]
+            if now - use.at > RECENT or len(found) == COMPARED:
+                break
+            if name != client and not math.isnan(use.cost):
+                found.append(use.cost)
+        return median_low(found) if found else math.inf
 
     def _admit(self) -> None:
         """Give free threads to those in line; who used too much lately is looked at again when it faded."""
@@ -120,7 +142,7 @@ class SearchThreads:
             self._look_again = None
         used = [self._lately(one) for one in self._line if not self._running[one]]  # others end by themselves
         if used and self._running.total() < self.threads:
-            fades = RECENT * math.log(max(min(used) / self._most_lately, 1.0))
+            fades = FADES * math.log(max(min(used) / self._most_lately, 1.0))
             again = asyncio.get_running_loop().call_later
             self._look_again = again(min(max(fades, 0.005), RECENT), self._admit)
 
@@ -134,16 +156,39 @@ class SearchThreads:
         """Whether anybody else searched lately."""
         for one in reversed(self._used):
             if one != client:
-                return time.monotonic() - self._used[one][1] < RECENT
+                return time.monotonic() - self._used[one].at < RECENT
         return False
 
     def _lately(self, client: str) -> float:
-        """Seconds of threads that a client used; older ones count less."""
-        seconds, then = self._used.get(client, (0.0, 0.0))
-        return seconds * math.exp((then - time.monotonic()) / RECENT)
+        """Processor time that a client used; older one counts less."""
+        use = self._used.get(client)
+        return 0.0 if use is None else use.seconds * math.exp((use.at - time.monotonic()) / FADES)
 
     def _use(self, client: str, seconds: float) -> None:
-        self._used[client] = (self._lately(client) + seconds, time.monotonic())
+        use = self._used.setdefault(client, _Use())
+        use.seconds, use.at = self._lately(client) + seconds, time.monotonic()
         self._used.move_to_end(client)
         if len(self._used) > MOST_CLIENTS:
             self._used.popitem(last=False)
+
+
+@dataclass
+class _Use:
+    """What a client used: processor time as of a moment, and that of one of its searches."""
+
+    seconds: float = 0.0
+    at: float = 0.0
+    cost: float = math.nan
+
+
+class _Cost:
+    """The processor time of a thread for a piece of work, also of one that fails."""
+
+    seconds = 0.0
+
+    def of(self, work: Callable[[], _Answer]) -> _Answer:
+        start = time.thread_time()
+        try:
+            return work()
+        finally:
+            self.seconds = time.thread_time() - start
