@@ -9,15 +9,15 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Search by meaning is part of the demo where `rankloop encoders get minilm` has put the encoder.
 ENCODERS ?= $(or $(RANKLOOP_ENCODERS),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rankloop/encoders)
 DEMO_EXTRAS := search,serve,report$(if $(wildcard $(ENCODERS)/minilm/model.onnx),$(shell echo ,text))
-TEST_EXTRAS := neural,text,search,serve,postgres,opensearch,report,trees,cluster,bench,dev
+TEST_EXTRAS := neural,text,search,serve,postgres,opensearch,report,trees,cluster,bench,docs,dev
 
-.PHONY: test check unit quick oracles checkouts hardening format demo bench clean
+.PHONY: test check unit quick oracles checkouts hardening format demo docs dist bench clean
 
 test: check unit
 
 check: $(VENV)/.test
-	$(BIN)/ruff format --check src tests examples benchmarks
-	$(BIN)/ruff check src tests examples benchmarks
+	$(BIN)/ruff format --check src tests examples benchmarks scripts
+	$(BIN)/ruff check src tests examples benchmarks scripts
 	$(BIN)/mypy
 
 unit: $(VENV)/.test
@@ -41,14 +41,23 @@ hardening: $(VENV)/.test
 	$(BIN)/python benchmarks/hardening_lab/service.py
 
 format: $(VENV)/.test
-	$(BIN)/ruff format src tests examples benchmarks
-	$(BIN)/ruff check --fix src tests examples benchmarks
+	$(BIN)/ruff format src tests examples benchmarks scripts
+	$(BIN)/ruff check --fix src tests examples benchmarks scripts
 
 demo: $(VENV)/.demo-$(DEMO_EXTRAS)
 	$(BIN)/rankloop demo
 
+# The site, in site/: tutorials are run, and shown with what they give. Those whose data is not here are shown alone.
+docs: $(VENV)/.test
+	RANKLOOP_RUN_TUTORIALS=1 NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Wheel and source archive in dist/, checked, then installed in clean environments: the core, and each extra.
+# DIST_EXTRAS="core report" tries fewer.
+dist: $(VENV)/.test
+	$(BIN)/python scripts/dist.py $(DIST_EXTRAS)
+
 clean:
-	rm -rf $(VENV) $(ORACLES) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ORACLES) .pytest_cache .mypy_cache .ruff_cache .hypothesis site dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -50,7 +50,7 @@ def test_the_first_commands_of_each_user_give_a_result(scripts, quick, name):
 
 
 def test_the_page_has_the_commands_that_are_measured(scripts):
-    page = (Path(BENCHMARKS).parent / "docs" / "start.md").read_text()
+    page = (Path(BENCHMARKS).parent / "docs" / "first_minutes.md").read_text()
     for user in scripts[0].USERS.values():
         assert f"pip install 'rankloop[{user.extra}]'" in page or (
             not user.extra and "pip install rankloop`" in page
