@@ -195,5 +195,6 @@ def test_the_page_of_proof_has_the_table_of_the_measured_cells():
     shown = page.partition(BEGIN)[2].partition(END)[0]
     measured = load(root / "benchmarks" / "results" / "nulls.json")
     assert shown.strip() == markdown(measured).strip()
-    cells = [one for section in measured.values() for one in section.cells]
-    assert all(one.note for one in cells if not one.ok), "one sentence on every miss"
+    for section in measured.values():  # every miss without a reason of its own has a sentence on the page
+        for one in section.cells:
+            assert one.ok or one.note or f"**{one.subject}, {one.condition}**" in page

@@ -83,7 +83,7 @@ def test_a_share_of_few_skewed_values_is_covered():
 
 
 def test_the_spread_of_a_skewed_share_by_hand():
-    """One half among nine zeros: the spread is 1 + skew**2 times as large, at most that of hits, 1."""
+    """One half among nine zeros: the spread is 1 + skew**2 / 2 times as large, at most that of hits, 1."""
     values = np.array([0.5, *[0.0] * 9])
     found = ratio(values, np.ones(10), kind="share")
     square = 0.45**2 + 9 * 0.05**2
@@ -91,7 +91,7 @@ def test_the_spread_of_a_skewed_share_by_hand():
     spread = square / 90 * 10 / (0.05 * 0.95)
     assert 0.5 < spread < 0.6
     assert skew**2 > 0.7
-    spread = min(spread * (1 + skew**2), 1)
+    spread = min(spread * (1 + skew**2 / 2), 1)
     wide = stats.t.ppf(0.975, 9) ** 2 * spread / 10
     half = np.sqrt(wide * (0.05 * 0.95 + wide / 4)) / (1 + wide)
     assert found.high == pytest.approx((0.05 + wide / 2) / (1 + wide) + half)

@@ -117,7 +117,7 @@ def _score(
                 alike = float(plain.var(ddof=1)) / (middle * (1 - middle))
                 spread += max(alike - spread, 0.0) * FEW_UNITS / (FEW_UNITS + units)
             # of few large values some may be missing, and value and spread are both too small then
-            spread = max(spread, min(spread * (1.0 + skew**2), 1.0))
+            spread = max(spread, min(spread * (1.0 + skew**2 / 2), 1.0))
     wide = _quantile(units, confidence) ** 2 * spread / units
     centre = (value + wide / 2) / (1 + wide)
     half = np.sqrt(wide * (max(value * (1 - value), 0.0) + wide / 4)) / (1 + wide)

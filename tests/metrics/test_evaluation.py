@@ -41,14 +41,14 @@ def test_by_hand():
 def test_interval_of_a_bounded_metric_solves_the_score_equation():
     """At both ends the mean is t errors away, with the error that the values would have at that mean.
 
-    The variance is 1 + skew**2 times that of the values, with the skewness of the mean.
+    The variance is 1 + skew**2 / 2 times that of the values, with the skewness of the mean.
     """
     rng = np.random.default_rng(0)
     data = dataset(rng.integers(0, 3, 400), np.arange(0, 401, 10))
     found = evaluate(rng.random(400), data, "ndcg@10", confidence=0.9)
     values = found.values["ndcg@10"]
     mean, t = values.mean(), stats.t.ppf(0.95, len(values) - 1)
-    wider = np.sqrt(1 + stats.skew(values) ** 2 / len(values))
+    wider = np.sqrt(1 + stats.skew(values) ** 2 / len(values) / 2)
     assert wider > 1.0001
     for end in found.interval["ndcg@10"]:
         error = wider * stats.sem(values) * np.sqrt(end * (1 - end) / (mean * (1 - mean)))
