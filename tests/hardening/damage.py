@@ -2,11 +2,13 @@
 
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator
 
-__all__ = ["FULL", "KINDS", "changed", "damages"]
+__all__ = ["FULL", "KINDS", "TRIED", "changed", "damages"]
 
 FULL = int(os.environ.get("RANKLOOP_HARDENING", "1"))  # `make hardening` tries so many times as much
+TRIED: Counter[str] = Counter()  # what was tried in this run, printed at its end
 
 KINDS = ("bit", "byte", "zeros", "cut", "longer", "swapped")
 
@@ -39,4 +41,5 @@ def damages(whole: bytes, count: int, seed: int) -> Iterator[tuple[str, bytes]]:
     rng = random.Random(seed)
     for number in range(FULL * count):
         kind = KINDS[number % len(KINDS)]
+        TRIED["damaged files"] += 1
         yield kind, changed(whole, kind, rng)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from hardening.damage import FULL
+from hardening.damage import FULL, TRIED
 from hardening.test_crafted_models import outcomes, repacked
 from rankloop.data import RankingDataset
 from rankloop.rankers.trees.catboost_json import check_catboost
@@ -131,6 +131,7 @@ def test_made_up_models_of_catboost_end_in_an_error(tmp_path):
         _, _, whole = grown(kind, tmp_path)
         model, rng = json.loads(text_of(whole)), random.Random(kind)
         for number in range(FULL * 40):
+            TRIED["crafted models"] += 1
             text = json.dumps(made_up(model, rng))
             (folder / f"{kind.replace(' ', '_')}-{number:05d}.model").write_bytes(
                 repacked(whole, lambda members, text=text: members.update({FOREST: text.encode()}))

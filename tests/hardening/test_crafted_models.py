@@ -18,7 +18,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 import rankloop as rl
-from hardening.damage import FULL, changed
+from hardening.damage import FULL, TRIED, changed
 from rankloop import _archive
 
 NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -97,6 +97,7 @@ def _extreme(dtype, rng):
 def crafted(whole, count, rng):
     """Copies of a model file in which one number of one member is another."""
     for _ in range(FULL * count):
+        TRIED["crafted models"] += 1
 
         def change(members):
             name = rng.choice(list(members))
@@ -157,6 +158,7 @@ def test_made_up_trees_end_in_an_error(data, tmp_path):
     matrix = xgboost.DMatrix(X, data.y, feature_types=["q", "q", "q", "c"], enable_categorical=True)
     texts.append(bytes(xgboost.train({"max_depth": 3}, matrix, 4).save_raw("json")))
     for number in range(FULL * 80):
+        TRIED["crafted models"] += 1
         text = texts[number % 2]
         changed_text = with_another_number(text, rng) if number % 3 else changed(text, "bit", rng)
         (tmp_path / f"{number:05d}.txt").write_text(changed_text.decode("utf-8", "replace"))

@@ -5,7 +5,7 @@ import secrets
 
 import pytest
 
-from hardening.damage import FULL
+from hardening.damage import FULL, TRIED
 from rankloop.serve.events.signer import Signer
 from rankloop.serve.pages.login import COOKIE
 from serve.running import TOKEN, client_of
@@ -50,6 +50,7 @@ def test_no_forged_page_takes_a_click(shop):
             {"id": f"{batch}-{at}", "impression": one, "kind": "click", "document": page["results"][0]["id"]}
             for at, one in enumerate(made)
         ]
+        TRIED["forged signatures of pages"] += len(events)
         answer = client.post("/events", json={"events": events}).json()
         assert answer["accepted"] == 0
         assert [one["id"] for one in answer["refused"]] == [one["id"] for one in events]
@@ -64,6 +65,7 @@ def test_no_forged_cookie_opens_the_dashboard(shop):
     client.cookies.clear()
     rng = random.Random(1)
     for _ in range(20 * FULL):
+        TRIED["forged cookies"] += 1
         answer = client.get("/dashboard", headers={"Cookie": f"{COOKIE}={forged(cookie, rng)}"})
         assert answer.status_code == 401
     assert client.get("/dashboard", headers={"Cookie": f"{COOKIE}={cookie}"}).status_code == 200
@@ -73,6 +75,7 @@ def test_wrong_tokens_are_refused_and_soon_not_compared(shop):
     client, _ = shop
     rng, found = random.Random(2), []
     for _ in range(15 * FULL):
+        TRIED["wrong tokens"] += 1
         wrong = forged(TOKEN.replace(" ", "_"), rng)
         found.append(client.get("/models", headers={"Authorization": f"Bearer {wrong}"}).status_code)
     assert set(found) == {401, 429}

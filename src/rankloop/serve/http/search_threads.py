@@ -116,7 +116,8 @@ class SearchThreads:
 
     def _usual_cost(self, client: str) -> float:
         """The median processor time of a search over the other clients that are here."""
-        now, found = time.monotonic(), []
+        now = time.monotonic()
+        found: list[float] = []
         for name in reversed(self._used):
             use = self._used[name]
             if now - use.at > RECENT or len(found) == COMPARED:
