@@ -38,8 +38,7 @@ def learn(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to save the ranker.")] = None,
     trees: Annotated[int, typer.Option(help="Trees of each candidate ranker.")] = 150,
     budget: Annotated[
-        str,
-        typer.Option(help="quick: one forest; usual: a stack of corrections; large: a longer stack."),
+        str, typer.Option(help="quick: one forest; usual: a stack of corrections; large: a longer stack.")
     ] = "usual",
     log_format: LogFormat = None,
     columns: Columns = None,
