@@ -31,9 +31,10 @@ def world(worth):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(voting, "EACH", 2)
-    monkeypatch.setattr(voting, "FOLDS", 3)
-    monkeypatch.setattr(voting, "STEPS", 400)
+    monkeypatch.setattr(voting, "EACH", 1)
+    monkeypatch.setattr(voting, "FOLDS", 2)
+    monkeypatch.setattr(voting, "STEPS", 300)
+    monkeypatch.setattr(voting, "NETWORKS", {"networks (standard)": "standard"})  # of three transforms
 
 
 def quality(data, ranker):
@@ -108,7 +109,7 @@ def test_members_do_not_look_at_features_that_say_nothing(quick, added_up):
     seen = evidence(log, THETA, part)
     moved = np.hstack([part.X[:, :2], -part.X[:, 2:]])
     made = voting.voters(seen, FEW["one"], features, (0, 1))
-    assert list(made) == list(voting.KINDS)
+    assert list(made) == ["slow forests", "networks (standard)"]
     for name in ("slow forests", "networks (standard)"):
         member = made[name](seen.shown)
         np.testing.assert_array_equal(
@@ -125,7 +126,7 @@ def test_networks_get_weight_where_they_predict_clicks_better(quick):
     log = simulate(part, logging_policy=part.X[:, 2], sessions=30_000, seed=1)
     found = learn(log, part, propensity=THETA, rankers=FEW, budget="large")
     assert any(one.startswith("networks") for one in found.voters)
-    assert set(voting.KINDS) < set(found.held_out)
+    assert {"slow forests", "networks (standard)"} < set(found.held_out)
     usual = learn(log, part, propensity=THETA, rankers=FEW)
     assert quality(data, found.ranker) > quality(data, usual.ranker) + 0.01
 

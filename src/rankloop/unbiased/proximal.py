@@ -114,8 +114,7 @@ def proximal(
     relevance = expit(fitted.level + parts @ fitted.weights)
     judges = _judges(log, data, ((given, believed), (fitted.curve, fitted.trust)), relevance)
     apart = _apart(log, data, parts)
-    for pages in () if apart is None else apart.pages:
-        camp = log.select(pages)
+    for camp in () if apart is None or not isinstance(log, ClickLog) else map(log.select, apart.pages):
         own = curve_of_stack(parts, evidence(camp, None, data))
         judges += _judges(camp, data, ((own.curve, own.trust),), expit(own.level + parts @ own.weights))
     each = 1 - (1 - confidence) / len(STEPS)  # the best of several steps is chosen
