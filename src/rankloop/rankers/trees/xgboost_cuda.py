@@ -124,7 +124,7 @@ class _Gradients:
         self.derivatives, self.checked = derivatives, False
         train, put = derivatives.train, partial(torch.as_tensor, device=device)
         self.labels, self.offsets = put(train.y), put(train.offsets)
-        self.weights = {
+        self.weights: dict[str, Any] = {
             "weight": None if train.item_weight is None else put(train.item_weight),
             "query_weight": None if train.query_weight is None else put(train.query_weight),
             "pairs": train.pairs,
@@ -170,7 +170,7 @@ def _check_memory(train: RankingDataset, valid: RankingDataset | None, device: t
 def _one_batch(xgboost: Any, X: Tensor, about: dict[str, Any]) -> Any:
     """An iterator that hands XGBoost this one tensor, once in each pass."""
 
-    class OneBatch(xgboost.DataIter):  # type: ignore[misc,name-defined]
+    class OneBatch(xgboost.DataIter):  # type: ignore[misc]
         def __init__(self) -> None:
             self.given = False
             super().__init__(release_data=False)
