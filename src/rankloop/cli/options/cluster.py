@@ -182,15 +182,8 @@ def train_on(
             part: opened.enter_context(shards_at(path)) for part, path in paths.items() if path is not None
         }
         started = time.perf_counter()
-        made = fit(
-            model,
-            sets["data"],
-            sets.get("valid"),
-            backend=backend,
-            workers=workers,
-            checkpoint=checkpoint,
-            exposed=exposed,
-        )
+        where: dict[str, Any] = {"backend": backend, "workers": workers, "checkpoint": checkpoint}
+        made = fit(model, sets["data"], sets.get("valid"), exposed=exposed, **where)
         seconds = round(time.perf_counter() - started, 3)
         judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
         found = {
