@@ -133,3 +133,13 @@ def test_those_who_opted_out_get_no_cookie(site):
     client, _ = site
     answer = client.get("/", params={"q": "shoes"}, headers={"sec-gpc": "1"})
     assert "set-cookie" not in answer.headers
+
+
+def test_a_page_of_a_version_that_has_learned_since_is_a_new_one(site, monkeypatch):
+    from rankloop.serve.models.live import Live
+
+    client, service = site
+    for state in ((0, 1), (0, 1), (0, 2)):
+        monkeypatch.setattr(Live, "learned", property(lambda live, state=state: (("v1", state),)))
+        client.get("/", params={"q": "red shoes"})
+    assert len(records(service)) == 2

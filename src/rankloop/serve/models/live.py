@@ -95,8 +95,12 @@ class Live:
     @property
     def key(self) -> tuple[Any, ...]:
         """What changes when something else serves."""
-        learned = tuple((name, one.learning.key) for name, one in self.models.items() if one.learning)
-        return self.roles, self.experiments, learned
+        return self.roles, self.experiments, self.learned
+
+    @property
+    def learned(self) -> tuple[tuple[str, tuple[int, int]], ...]:
+        """How far each version that learns while it serves has come."""
+        return tuple((name, one.learning.key) for name, one in self.models.items() if one.learning)
 
     @property
     def production(self) -> Model:

@@ -69,7 +69,7 @@ def search_key(request: Request, address: SearchAddress, user: str | None) -> st
     live = service.versions.live
     state = (
         (address.query, sorted(address.chosen), address.sort, user),
-        (live.roles, [(one.id, one.a, one.b) for one in live.experiments]),
+        (live.roles, [(one.id, one.a, one.b) for one in live.experiments], live.learned),
         (service.index.generation, service.searcher.hands.matching(address.query)),
     )
     return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
