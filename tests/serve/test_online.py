@@ -1,10 +1,12 @@
 """Versions that learn while they serve: the floor, steps from clicks, the alarm, and two processes."""
 
 import json
+import os
 import secrets
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -356,6 +358,10 @@ def test_two_processes_learn_each_page_once_although_one_is_killed(tmp_path, dat
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": f"{Path(__file__).parents[1]}:{os.environ.get('PYTHONPATH', '')}",
+                },
             )
 
         if database.startswith("sqlite"):  # services on one machine share the folder of the models

@@ -112,7 +112,7 @@ class Retriever(Stage):
         query = self._understood(given, typed)
         expander = typed if query.typed is None else Expander(query.finding, snapshot, self.expansions)
         leaves = leaves_of(expander, fields, self.typos)
-        if cut := dict.fromkeys((*typed.cut, *expander.cut)):
+        if cut := dict.fromkeys((*expander.cut, *typed.ended)):
             query = replace(query, cut=(*query.cut, *cut))
         empty = Candidates(query, snapshot, np.empty(0, np.int64), np.empty(0), leaves=tuple(leaves))
         order = sort_field(self.sort, snapshot.fields)

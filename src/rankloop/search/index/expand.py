@@ -40,7 +40,12 @@ class Expander:
         wide = [f"{prefix}*" for prefix in self._wide]
         named = ", ".join(wide[:3]) + (f" and {len(wide) - 3} more" if len(wide) > 3 else "")
         said = (f"the {self.most} most frequent words are searched for each of {named}",) if wide else ()
-        return (*said, *self._cut)
+        return (*said, *self.ended)
+
+    @property
+    def ended(self) -> tuple[str, ...]:
+        """Which limits of the whole query were reached."""
+        return tuple(self._cut)
 
     def prefix(self, field: int, prefix: str) -> dict[str, int]:
         """The terms of a field that begin with a prefix, with their document frequencies."""
