@@ -178,6 +178,20 @@ def test_one_service_learns_at_a_time(both):
         assert learn_once(two).state == "too little"
 
 
+def test_work_that_has_ended_can_be_taken_at_once(both, monkeypatch):
+    """The lock is given back by its holder: a server may see late that a connection has gone."""
+    with ExitStack() as stack:
+        one, two = pair(stack, both)
+        closed_later = []
+        monkeypatch.setattr(one.store.connections.writes.dialect, "do_close", closed_later.append)
+        with one.store.alone("learning"):
+            pass
+        with two.store.alone("learning"):
+            pass
+        for connection in closed_later:
+            connection.close()
+
+
 def test_a_report_is_seen_by_the_other_service(both, tmp_path):
     with ExitStack() as stack:
         one, two = pair(stack, both)

@@ -6,7 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,21 +137,26 @@ def _away(connections: Connections) -> Iterator[None]:
 def alone(connections: Connections, work: str) -> Iterator[None]:
     """Held by one service at a time on PostgreSQL; a ValueError where another one does this work.
 
-    The server gives it back when the connection ends, however that ends.
+    It is given back before this returns; where the process is killed, the server does it with the connection.
     """
     if connections.dialect != "postgresql":
         yield
         return
-    statement = text("SELECT pg_try_advisory_lock(hashtext(current_schema()), hashtext(:work))")
+    take = text("SELECT pg_try_advisory_lock(hashtext(current_schema()), hashtext(:work))")
+    give = text("SELECT pg_advisory_unlock(hashtext(current_schema()), hashtext(:work))")
     with _away(connections):
         held = connections.writes.connect().execution_options(isolation_level="AUTOCOMMIT")
     with held:
         with _away(connections):
             held.detach()  # closed at the end, not kept for others
-            free = held.execute(statement, {"work": work}).scalar()
+            free = held.execute(take, {"work": work}).scalar()
         if not free:
             raise ValueError(f"another service on {connections.name} is at work on {work}; wait for its end")
-        yield
+        try:
+            yield
+        finally:
+            with suppress(*_AWAY):  # the server has given it back where the connection is gone
+                held.execute(give, {"work": work})
 
 
 def in_turn(connection: Connection, work: str) -> None:
