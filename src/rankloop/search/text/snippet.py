@@ -1,7 +1,9 @@
 """The passage of a text that answers a query, with its words marked."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf
     from rankloop.search.index.snapshot import Snapshot
 
-__all__ = ["Snippets", "snippet", "spans_of"]
+__all__ = ["Snippets", "Spans", "snippet", "spans_of"]
 
 CACHED_WORDS = 1 << 17  # per analyser
 SHORT = 1000  # letters of a text that is remembered
@@ -36,20 +38,20 @@ def snippet(
         raise ValueError(f"a snippet has at least 1 word, got {words}")
     spans = spans_of(text, analyser)
     wanted = set(terms)
-    hits = [wanted.intersection(span.terms) for span in spans]
-    first = _best_window(hits, words)
-    last = min(first + words, len(spans))
-    if not spans:
+    hits = {at: found for at, terms in enumerate(spans.terms) if (found := wanted.intersection(terms))}
+    first = _best_window(hits, len(spans.terms), words)
+    last = min(first + words, len(spans.terms))
+    if not spans.terms:
         return escape(text[:200])
-    start = spans[first].start if first else 0
     end = _end(text, spans, last)
-    parts, at = [], start
-    for span, hit in zip(spans[first:last], hits[first:last], strict=True):
-        if hit:
-            parts += [escape(text[at : span.start]), mark[0], escape(text[span.start : span.end]), mark[1]]
-            at = span.end
+    parts, at = [], spans.starts[first] if first else 0
+    for number in hits:
+        if first <= number < last:
+            start, stop = spans.starts[number], spans.ends[number]
+            parts += [escape(text[at:start]), mark[0], escape(text[start:stop]), mark[1]]
+            at = stop
     parts.append(escape(text[at:end]))
-    return ("… " if first else "") + "".join(parts) + (" …" if last < len(spans) else "")
+    return ("… " if first else "") + "".join(parts) + (" …" if last < len(spans.terms) else "")
 
 
 class Snippets:
@@ -76,7 +78,19 @@ class Snippets:
         return snippet(longest, self._terms.get(field, ()), self._analysers[field]) if longest else ""
 
 
-def spans_of(text: str, analyser: Analyser) -> Sequence[Span]:
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """The words of a text with their places, in few objects: an object a word keeps the collector busy."""
+
+    starts: list[int]
+    ends: list[int]
+    terms: list[tuple[str, ...]]
+
+    def __iter__(self) -> Iterator[Span]:
+        return map(Span, self.starts, self.ends, self.terms)
+
+
+def spans_of(text: str, analyser: Analyser) -> Spans:
     """`analyser.spans(text)`; in ASCII text, words that were analysed before are looked up.
 
     Short texts are remembered: the next key of somebody who types mostly finds the same documents.
@@ -85,15 +99,21 @@ def spans_of(text: str, analyser: Analyser) -> Sequence[Span]:
 
 
 @lru_cache(maxsize=1000)
-def _remembered(text: str, analyser: Analyser) -> Sequence[Span]:
+def _remembered(text: str, analyser: Analyser) -> Spans:
     return _spans(text, analyser)
 
 
-def _spans(text: str, analyser: Analyser) -> Sequence[Span]:
+def _spans(text: str, analyser: Analyser) -> Spans:
     if not text.isascii() or analyser.grams is not None:
-        return analyser.spans(text)
+        found = analyser.spans(text)
+        return Spans(*([span[part] for span in found] for part in range(3)))
     known = _terms_of_words(analyser)
-    return [Span(match.start(), match.end(), known[match[0]]) for match in _ASCII_WORD.finditer(text)]
+    matches = list(_ASCII_WORD.finditer(text))
+    return Spans(
+        [match.start() for match in matches],
+        [match.end() for match in matches],
+        [known[match[0]] for match in matches],
+    )
 
 
 class _TermsOfWords(dict[str, tuple[str, ...]]):
@@ -115,20 +135,20 @@ def _terms_of_words(analyser: Analyser) -> _TermsOfWords:
     return _TermsOfWords(analyser)
 
 
-def _end(text: str, spans: Sequence[Span], last: int) -> int:
+def _end(text: str, spans: Spans, last: int) -> int:
     """Up to the next word, without the blank before it."""
-    end = spans[last].start if last < len(spans) else len(text)
+    end = spans.starts[last] if last < len(spans.starts) else len(text)
     return len(text[:end].rstrip())
 
 
-def _best_window(hits: list[set[str]], words: int) -> int:
+def _best_window(hits: Mapping[int, set[str]], length: int, words: int) -> int:
     """Where the window begins: most different terms, then most matches, then first."""
     best, first = (-1, -1), 0
-    starts = [at for at, hit in enumerate(hits) if hit] or [0]
-    for hit_at in starts:
-        at = max(0, min(hit_at - words // 4, len(hits) - words))
-        inside = hits[at : at + words]
-        value = (len(set().union(*inside)), sum(map(bool, inside)))
+    places, found = list(hits), list(hits.values())
+    for place in places:
+        at = max(0, min(place - words // 4, length - words))
+        inside = found[bisect_left(places, at) : bisect_left(places, at + words)]
+        value = (len(set().union(*inside)), len(inside))
         if value > best:
             best, first = value, at
     return first
