@@ -325,6 +325,75 @@ def test_a_search_counts_as_often_as_it_costs_more_than_those_of_others(monkeypa
     asyncio.run(scenario())
 
 
+def test_a_heavy_client_lets_a_lighter_one_go_first(monkeypatch):
+    """A search that runs pauses at its checks, and the next one starts when the lighter one has ended."""
+
+    async def scenario():
+        clock, threads = Clock(monkeypatch), SearchThreads(8, 10)
+        await clock.search(threads, "light", 0.01)
+        assert await clock.search(threads, "crowd", 0.1) == pytest.approx(0.8)  # of 1.25; heavy from 0.625 on
+        events = {name: threading.Event() for name in ("crowd runs", "crowd goes on", "light may end")}
+        done = []
+
+        def crowd(deadline):
+            events["crowd runs"].set()
+            events["crowd goes on"].wait(20)
+            deadline.check()
+            done.append("crowd")
+
+        def light(deadline):
+            events["light may end"].wait(20)
+            done.append("light")
+
+        def start(client, work):
+            deadline, gone = Deadline(20.0), asyncio.get_running_loop().create_future()
+            run = threads.run(client, lambda: work(deadline), deadline=deadline, gone=gone)
+            return asyncio.create_task(run)
+
+        monkeypatch.setattr("rankloop.serve.http.search_threads.PAUSE", 20.0)
+        first = start("crowd", crowd)
+        await asyncio.to_thread(events["crowd runs"].wait, 20)
+        second = start("light", light)
+        await asyncio.sleep(0.02)
+        third = start("crowd", lambda deadline: done.append("crowd again"))
+        events["crowd goes on"].set()
+        await asyncio.sleep(0.05)
+        assert done == []  # the crowd pauses although threads are free
+        events["light may end"].set()
+        await asyncio.wait_for(asyncio.gather(first, second, third), 20)
+        assert done[0] == "light"
+        assert sorted(done[1:]) == ["crowd", "crowd again"]
+
+    asyncio.run(scenario())
+
+
+def test_a_pause_ends_by_itself(monkeypatch):
+    """A heavy client's search goes on, slowly, however long a lighter one takes."""
+
+    async def scenario():
+        clock, threads = Clock(monkeypatch), SearchThreads(8, 10)
+        await clock.search(threads, "light", 0.01)
+        await clock.search(threads, "crowd", 0.1)
+        until, may_end = Deadline(20.0), threading.Event()
+        runs = threading.Event()
+
+        def crowd():
+            runs.set()
+            until.check()
+
+        gone = asyncio.get_running_loop().create_future()
+        first = asyncio.create_task(threads.run("crowd", crowd, deadline=until, gone=gone))
+        await asyncio.to_thread(runs.wait, 20)
+        work = threads.run("light", lambda: may_end.wait(20), deadline=Deadline(20.0), gone=gone)
+        second = asyncio.create_task(work)
+        await asyncio.wait_for(first, 10)
+        assert not second.done()
+        may_end.set()
+        await second
+
+    asyncio.run(scenario())
+
+
 def test_waiting_for_an_engine_costs_nothing_and_holds_a_quarter_of_the_threads():
     async def scenario():
         turns = Turns(threads=8, waiting=10)

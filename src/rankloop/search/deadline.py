@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 
 __all__ = ["Deadline", "DeadlineExceeded"]
 
@@ -13,7 +14,8 @@ class DeadlineExceeded(Exception):  # noqa: N818 - what happened, not a mistake 
 class Deadline:
     """The time by which a search must be done, from now on; `cancel` ends it at once, from any thread.
 
-    A query carries it (`Query.deadline`); stages check it between pieces of work of some milliseconds.
+    A query carries it (`Query.deadline`); stages check it between pieces of work of some milliseconds. At
+    each check `give_way` is called first, if it is set: a service has others go first there.
 
     >>> deadline = Deadline(seconds=5)
     >>> deadline.check()
@@ -29,6 +31,7 @@ class Deadline:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._cancelled = False
+        self.give_way: Callable[[], object] | None = None
 
     def __repr__(self) -> str:
         return f"Deadline({self.left:.3g} of {self.seconds:g} s left)"
@@ -44,6 +47,8 @@ class Deadline:
 
     def check(self) -> None:
         """Go on, or raise `DeadlineExceeded`."""
+        if self.give_way is not None:
+            self.give_way()
         if self._cancelled:
             raise DeadlineExceeded("the search was cancelled")
         if time.monotonic() >= self._end:

@@ -2,10 +2,11 @@
 
 import asyncio
 import math
+import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median_low
 from typing import TypeVar
 
@@ -20,6 +21,9 @@ FADES = 2.5  # seconds: use of processors fades at this pace
 SHARE = 0.25  # of a processor, in the long run, while others are here
 COSTLY = 8.0  # times over that a search counts at most, if it costs that much more than those of others
 COMPARED = 64  # clients whose searches tell what is usual
+HEAVY = 0.5  # of the use that is allowed while others are here: above it a client lets lighter ones go first
+LIGHTER = 3.0  # times less use makes a client a lighter one
+PAUSE = 0.05  # seconds that it waits at most between two pieces of its work
 MOST_CLIENTS = 10_000  # whose use is remembered
 
 _Answer = TypeVar("_Answer")
@@ -39,13 +43,16 @@ class SearchThreads:
     More threads than cores would only make each search slower. The next turn goes to the client that used
     processors least lately. While others are here, a client has a quarter of the threads, in the long run a
     quarter of a processor for every four of them, and half of the line. A search that costs n times as much
-    as those of the others counts n times over: one with costly searches delays itself.
+    as those of the others counts n times over: one with costly searches delays itself. Who used half of its
+    share lets others go first that used much less: its next search starts when none of theirs runs, and one
+    that runs pauses where its deadline is checked.
     """
 
     def __init__(self, threads: int, waiting: int) -> None:
         self.threads, self.waiting = threads, waiting
         self._limiter = CapacityLimiter(threads)
         self._running: Counter[str] = Counter()
+        self._at_work: list[_AtWork] = []
         self._line: dict[str, deque[asyncio.Future[None]]] = {}
         self._used: OrderedDict[str, _Use] = OrderedDict()
         self._most_lately = FADES * max(1, threads // 4) * SHARE
@@ -66,10 +73,31 @@ class SearchThreads:
         await self._turn(client, deadline, gone)
         cost = _Cost()
         gone.add_done_callback(lambda _: deadline.cancel())
+        here = _AtWork(client)
+        deadline.give_way = here.pause
+        self._at_work.append(here)
+        self._who_gives_way()
         try:
             return await to_thread.run_sync(lambda: cost.of(work), limiter=self._limiter)
         finally:
+            self._at_work.remove(here)
             self._end(client, cost.seconds)
+            self._who_gives_way()
+
+    def _who_gives_way(self) -> None:
+        """Have the searches of heavy clients pause while those of lighter ones run."""
+        for one in self._at_work:
+            if self._lighter_runs(one.client):
+                one.may_go_on.clear()
+            else:
+                one.may_go_on.set()
+
+    def _lighter_runs(self, client: str) -> bool:
+        """Whether somebody's search runs who used much less than a heavy client."""
+        used = self._lately(client)
+        if used <= HEAVY * self._most_lately:
+            return False
+        return any(LIGHTER * self._lately(one) < used for one in self._running if one != client)
 
     async def _turn(self, client: str, deadline: Deadline, gone: "asyncio.Future[None]") -> None:
         self._use(client, 0.0)
@@ -151,7 +179,9 @@ class SearchThreads:
         if not self._others(client):
             return self._running[client] < self.threads
         most = max(1, self.threads // 4)
-        return self._running[client] < most and self._lately(client) <= self._most_lately
+        if self._running[client] >= most or self._lately(client) > self._most_lately:
+            return False
+        return not self._lighter_runs(client)
 
     def _others(self, client: str) -> bool:
         """Whether anybody else searched lately."""
@@ -180,6 +210,19 @@ class _Use:
     seconds: float = 0.0
     at: float = 0.0
     cost: float = math.nan
+
+
+@dataclass(eq=False)
+class _AtWork:
+    """A search in a thread, and whether it may go on."""
+
+    client: str
+    may_go_on: threading.Event = field(default_factory=threading.Event)
+
+    def pause(self) -> None:
+        """Called in its thread."""
+        if not self.may_go_on.is_set():
+            self.may_go_on.wait(PAUSE)
 
 
 class _Cost:
