@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, Metrics, RankerName, ReportFile, check_report
-from rankloop.cli.options.cluster import Backend, Checkpoint, Exposed, Workers, check_on
+from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
 from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def train(
     backend: Backend = None,
     workers: Workers = None,
     checkpoint: Checkpoint = None,
-    exposed: Exposed = False,
     json: Json = False,
     *,
     reading: Reading,
@@ -75,7 +74,7 @@ def train(
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
-    check_on(backend, reading, workers=workers, checkpoint=checkpoint, exposed=exposed or None)
+    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
     check_report(report)
     given = read_config(config)
     flags = {"data": source, "valid": valid, "test": test}
@@ -105,9 +104,7 @@ def train(
     if backend is not None:
         from rankloop.cli.options.cluster import train_on
 
-        model, seconds, judged, sets = train_on(
-            backend, workers, model, paths, metrics, report, checkpoint, exposed
-        )
+        model, seconds, judged, sets = train_on(backend, workers, model, paths, metrics, report, checkpoint)
     else:
         sets = {"data": reading.dataset(data)}
         for part in ("valid", "test"):

@@ -29,7 +29,6 @@ def fit(
     workers: int | None = None,
     checkpoint: str | Path | None = None,
     every: int = 100,
-    exposed: bool = False,
 ) -> R:
     """A trained copy of a `LambdaMART` (backend "lightgbm") or a `NeuralRanker`.
 
@@ -45,17 +44,15 @@ def fit(
     machine can reach (for trees also an `fsspec` address). Trees are then grown `every` so many at a time,
     so that an interrupted training ends with the same model as one that was not; networks keep each epoch.
 
-    Between machines LightGBM listens on every address of each and trusts whoever connects: trees on several
-    machines need `exposed=True`, and a firewall.
+    Workers listen on the address by which the cluster knows their machine (loopback where all are on one),
+    until they have met; each proves that it belongs to the job. What they exchange is not encrypted.
     """
     shards = shards_of(train, "documents")
     judged = valid if valid is None or isinstance(valid, RankingDataset) else shards_of(valid, "documents")
     if isinstance(ranker, LambdaMART):
         trees.check(ranker, every)
         trees.refuse_idle(shards, workers or 1)
-        job: Any = trees.TreesJob(
-            trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every, exposed
-        )
+        job: Any = trees.TreesJob(trees.settled(ranker, shards), shards, judged, _folder(checkpoint), every)
         runner, total, torch = backend_of(backend, workers), ranker.trees, False
         task: Any = trees.grow
     elif type(ranker).__name__ == "NeuralRanker":

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Backend",
     "Checkpoint",
-    "Exposed",
     "Workers",
     "check_on",
     "evaluate_on",
@@ -32,10 +31,6 @@ Backend = Annotated[
     typer.Option("--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
 ]
 Workers = Annotated[int | None, typer.Option("--workers", help="With --backend: how many; else all cores.")]
-
-Exposed = Annotated[
-    bool, typer.Option("--exposed", help="With --backend ray: trees on several machines, behind a firewall.")
-]
 
 Checkpoint = Annotated[
     str | None,
@@ -168,7 +163,6 @@ def train_on(
     metrics: Sequence[str],
     report: Path | None,
     checkpoint: str | None,
-    exposed: bool,
 ) -> tuple["Ranker", float, dict[str, Any], dict[str, Any]]:
     """The trained ranker, the seconds it took, its evaluations, and the facts of the data."""
     import time
@@ -183,7 +177,7 @@ def train_on(
         }
         started = time.perf_counter()
         where: dict[str, Any] = {"backend": backend, "workers": workers, "checkpoint": checkpoint}
-        made = fit(model, sets["data"], sets.get("valid"), exposed=exposed, **where)
+        made = fit(model, sets["data"], sets.get("valid"), **where)
         seconds = round(time.perf_counter() - started, 3)
         judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
         found = {

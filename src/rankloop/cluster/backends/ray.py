@@ -12,7 +12,7 @@ from rankloop._extras import require
 from rankloop._progress import Advance
 from rankloop.cluster.backends.lost_worker_error import AGAIN, RETRIES, LostWorkerError, is_transient
 from rankloop.cluster.backends.versions import here, refuse_others
-from rankloop.cluster.backends.worker import held_port, packed, packed_error, unpacked
+from rankloop.cluster.backends.worker import packed, packed_error, unpacked
 
 __all__ = ["Ray"]
 
@@ -204,15 +204,10 @@ class _Member:
         values: list[Any] = ray.get(self._board.values.remote(place, self.count))
         return values
 
-    def network(self) -> dict[str, Any]:
-        """LightGBM's parameters for a team of several machines; all members must call it together."""
-        host = require("ray.util", "cluster").get_node_ip_address()
-        with held_port() as port:
-            every = self.gather((host, port))
-        if len({address for address, _ in every}) == 1:  # one machine: nothing need leave it
-            every = [("127.0.0.1", number) for _, number in every]
-        machines = ",".join(f"{address}:{number}" for address, number in every)
-        return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
+    def address(self) -> str:
+        """Where the others of its team reach it; all members must call it together."""
+        host = str(require("ray.util", "cluster").get_node_ip_address())
+        return "127.0.0.1" if set(self.gather(host)) == {host} else host  # one machine: nothing leaves it
 
     @property
     def machine(self) -> int:

@@ -46,11 +46,9 @@ class Member:
         values: list[Any] = self._pipe.recv()
         return values
 
-    def network(self) -> dict[str, Any]:
-        """LightGBM's parameters for a team on this machine; all members must call it together."""
-        with held_port() as port:
-            machines = ",".join(f"127.0.0.1:{one}" for one in self.gather(port))
-        return {"machines": machines, "local_listen_port": port, "num_machines": self.count}
+    def address(self) -> str:
+        """Where the others of its team reach it; all members must call it together."""
+        return "127.0.0.1"
 
     @property
     def machine(self) -> int:

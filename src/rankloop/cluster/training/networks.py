@@ -102,7 +102,7 @@ class TorchrunMember:
         self._distributed.all_gather_object(values, value)
         return values
 
-    def network(self) -> dict[str, Any]:
+    def address(self) -> str:
         raise ValueError("trees cannot be trained under torchrun; call fit without it")
 
     def report(self, by: float, note: str = "") -> None:

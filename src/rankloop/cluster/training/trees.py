@@ -3,16 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import blake2b
-from ipaddress import ip_address
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from rankloop.cluster.backends.backend import Member
+from rankloop.cluster.training.collectives import lightgbm_team
 from rankloop.cluster.training.job import TrainingJob
 from rankloop.cluster.training.progress import reporting
 from rankloop.data import RankingDataset
@@ -32,13 +32,9 @@ _STATE = "state.json"
 
 @dataclass(frozen=True)
 class TreesJob(TrainingJob[LambdaMART]):
-    """The training of a forest; with a checkpoint it is saved `every` so many trees.
-
-    `exposed` allows LightGBM to listen on the addresses of machines that others can reach.
-    """
+    """The training of a forest; with a checkpoint it is saved `every` so many trees."""
 
     every: int
-    exposed: bool = False
 
 
 def check(ranker: LambdaMART, every: int) -> None:
@@ -87,31 +83,16 @@ def grow(job: TreesJob, member: Member) -> bytes:
             if job.checkpoint is None
             else min(job.every, ranker.trees - state.trees)
         )
-        network = _network(member, job.exposed) if member.count > 1 else {}
-        parallel = {"tree_learner": "data", "pre_partition": True, **network} if network else {}
-        further: LambdaMART = clone(ranker).set_params(
-            trees=size, init=state.made or ranker.init, params={**(ranker.params or {}), **parallel}
-        )
-        with reporting(member, "rankloop.rankers.lambdamart"), _quiet():
-            further.fit(own, valid)
+        with lightgbm_team(member) if member.count > 1 else nullcontext({}) as parallel:
+            further: LambdaMART = clone(ranker).set_params(
+                trees=size, init=state.made or ranker.init, params={**(ranker.params or {}), **parallel}
+            )
+            with reporting(member, "rankloop.rankers.lambdamart"), _quiet():
+                further.fit(own, valid)
         state.take(further, size)
         if member.rank == 0:
             state.save()
     return dumps(state.finished(ranker, job.train.fingerprint))
-
-
-def _network(member: Member, exposed: bool) -> dict[str, Any]:
-    """LightGBM's parameters for the team; refused where it would listen to other machines unasked."""
-    network = member.network()
-    hosts = {one.rpartition(":")[0] for one in network["machines"].split(",")}
-    outside = sorted(host for host in hosts if not ip_address(host).is_loopback)
-    if outside and not exposed:
-        raise ValueError(
-            f"LightGBM would listen on every address of {', '.join(outside)}, and trusts whoever connects; "
-            "close its ports to others with a firewall and give exposed=True (--exposed), or train on one "
-            "machine"
-        )
-    return network
 
 
 class _State:
