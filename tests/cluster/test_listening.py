@@ -63,6 +63,22 @@ def test_members_listen_on_loopback_and_only_until_they_have_met():
         assert after == []
 
 
+def torch_listens(argument, member):
+    torch = pytest.importorskip("torch")
+    from rankloop.rankers.neural.processes import joined
+
+    with joined(torch.device("cpu")) as processes:
+        assert processes.summed(torch.ones(2)).tolist() == [2.0, 2.0]
+        return member.gather(own_sockets())
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="sockets are looked up in /proc")
+def test_networks_of_one_machine_listen_on_loopback():
+    pytest.importorskip("torch")
+    for places in Local(2).together(torch_listens, None, lambda by, note="": None, torch=True):
+        assert {place.partition(":")[0] for place in places} <= {"0100007F"}
+
+
 class Thread:
     """A member of a team of threads."""
 

@@ -2,8 +2,10 @@
 
 import atexit
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +17,7 @@ from rankloop._jit import thread_count
 from rankloop._progress import Advance
 from rankloop.cluster.backends.lost_worker_error import AGAIN, RETRIES, LostWorkerError, is_transient
 from rankloop.cluster.backends.versions import refuse_others
-from rankloop.cluster.backends.worker import held_port, packed, unpacked
+from rankloop.cluster.backends.worker import packed, unpacked
 
 __all__ = ["Local"]
 
@@ -84,11 +86,12 @@ class Local:
     ) -> Any:
         """`task(argument, member)` in all workers at once; the result of the first.
 
-        When one dies the others cannot continue: all are started again. With `torch` they find each other
-        like the processes of `torchrun`.
+        When one dies the others cannot continue: all are started again. With `torch` they are numbered like
+        the processes of `torchrun`, and find each other by a file: torch's server would listen to everybody.
         """
         for _ in range(RETRIES + 1):
-            environments = _torchrun(self.workers) if torch else [{} for _ in range(self.workers)]
+            folder = tempfile.mkdtemp(prefix="rankloop-team-")
+            environments = _torchrun(self.workers, folder) if torch else [{} for _ in range(self.workers)]
             team = [_Process(self.workers, one, silent=True) for one in environments]
             members = _Team(team, advance)
             try:
@@ -101,6 +104,7 @@ class Local:
             finally:
                 for process in team:
                     process.kill()
+                shutil.rmtree(folder, ignore_errors=True)
         raise lost
 
 
@@ -223,9 +227,10 @@ def _raised(whole: bytes, trace: str) -> BaseException:
     return error
 
 
-def _torchrun(count: int) -> list[dict[str, str]]:
-    """The environment that `torchrun` gives each process."""
-    with held_port() as port:
-        address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+def _torchrun(count: int, folder: str) -> list[dict[str, str]]:
+    """The environment that `torchrun` gives each process, with a place to meet on this machine."""
+    place = {"RANKLOOP_MEETING": f"{folder}/meeting"}
+    if sys.platform == "linux":
+        place["GLOO_SOCKET_IFNAME"] = os.environ.get("GLOO_SOCKET_IFNAME", "lo")
     counts = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
-    return [{**address, **counts, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(count)]
+    return [{**place, **counts, "RANK": str(i), "LOCAL_RANK": str(i)} for i in range(count)]

@@ -5,12 +5,9 @@ It is started as a command, not forked and not by `multiprocessing`, so scripts 
 """
 
 import os
-import socket
 import sys
 import traceback
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -21,7 +18,7 @@ try:
 except ModuleNotFoundError:  # then tasks must be importable by name
     import pickle as pickler
 
-__all__ = ["Member", "held_port", "packed", "packed_error", "unpacked"]
+__all__ = ["Member", "packed", "packed_error", "unpacked"]
 
 
 def packed(value: Any) -> bytes:
@@ -75,14 +72,6 @@ def serve(pipe: Connection) -> None:
                 pipe.send(("done", packed(future.result())))
             else:
                 pipe.send(("failed", packed_error(error), "".join(traceback.format_exception(error))))
-
-
-@contextmanager
-def held_port() -> Iterator[int]:
-    """A free port, reserved while the block runs."""
-    with socket.socket() as holder:
-        holder.bind(("", 0))
-        yield int(holder.getsockname()[1])
 
 
 def packed_error(error: BaseException) -> bytes:

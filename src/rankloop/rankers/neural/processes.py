@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
@@ -51,13 +53,22 @@ def joined(device: torch.device) -> Iterator[Processes]:
     if distributed.is_available() and distributed.is_initialized():
         yield Processes(distributed.get_rank(), distributed.get_world_size())
     elif distributed.is_available() and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
+        distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", **_meeting())
         try:
             yield Processes(distributed.get_rank(), distributed.get_world_size())
         finally:
             distributed.destroy_process_group()
     else:
         yield Processes()
+
+
+def _meeting() -> dict[str, Any]:
+    """How the processes find each other: by a file of this machine, or at the address of `torchrun`."""
+    file = os.environ.get("RANKLOOP_MEETING")
+    if file is None:
+        return {}
+    rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    return {"init_method": Path(file).as_uri(), "rank": rank, "world_size": count}
 
 
 def own_device(name: str) -> torch.device:
