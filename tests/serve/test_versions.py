@@ -156,7 +156,7 @@ def test_closing_is_quick(tmp_path):
     with serving(tmp_path) as service:
         service.search(SearchRequest(query="red"))
         start = time.monotonic()
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 8  # what waits without end takes longer, also on a busy machine
 
 
 def test_threads_see_what_one_sees(tmp_path):
