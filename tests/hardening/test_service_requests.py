@@ -136,7 +136,7 @@ def test_an_ordinary_search_is_answered_beside_1200_half_sent_heads(tmp_path):
                 wires.append(wire)
             for _ in range(3):
                 start = time.monotonic()
-                with httpx.Client(base_url=client.base_url, timeout=10) as another:
+                with httpx.Client(base_url=client.base_url, timeout=25) as another:
                     assert another.post("/search", json={"query": "red"}).status_code == 200
                 assert time.monotonic() - start < 20  # before the half-sent heads are given up
             still_open = sum(not closed(wire) for wire in wires)
