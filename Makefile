@@ -11,7 +11,7 @@ ENCODERS ?= $(or $(RANKLOOP_ENCODERS),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ran
 DEMO_EXTRAS := search,serve,report$(if $(wildcard $(ENCODERS)/minilm/model.onnx),$(shell echo ,text))
 TEST_EXTRAS := neural,text,search,serve,postgres,opensearch,report,trees,cluster,bench,docs,dev
 
-.PHONY: test check unit quick oracles checkouts hardening format demo docs dist bench clean
+.PHONY: test check unit quick oracles checkouts hardening format demo docs dist tables pictures clean
 
 test: check unit
 
@@ -45,7 +45,7 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix src tests examples benchmarks scripts
 
 demo: $(VENV)/.demo-$(DEMO_EXTRAS)
-	$(BIN)/rankloop demo
+	$(BIN)/rankloop demo $(if $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname))),--open)
 
 # The site, in site/: tutorials are run, and shown with what they give. Those whose data is not here are shown alone.
 docs: $(VENV)/.test
@@ -55,6 +55,14 @@ docs: $(VENV)/.test
 # DIST_EXTRAS="core report" tries fewer.
 dist: $(VENV)/.test
 	$(BIN)/python scripts/dist.py $(DIST_EXTRAS)
+
+# The measured tables of README and docs, from the files in benchmarks/results.
+tables: $(VENV)/.test
+	$(BIN)/python scripts/tables.py
+
+# The pictures of README and docs, from the demo in a real browser.
+pictures: $(VENV)/.test
+	$(BIN)/python scripts/pictures.py
 
 clean:
 	rm -rf $(VENV) $(ORACLES) .pytest_cache .mypy_cache .ruff_cache .hypothesis site dist

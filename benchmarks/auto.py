@@ -32,6 +32,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.auto import clock
 from rankloop.rankers.auto.division import joined
+from results import benchmark, record
 
 METRIC = metric("ndcg@10")
 RESAMPLES = 10_000
@@ -97,6 +98,7 @@ def show(name: str, found: dict[str, Any], systems: list[str]) -> tuple[float, f
     text = f"{name:<22}{queries:>8}" + "".join(f"{means[system]:>10.4f}" for system in systems)
     libraries = [system for system in systems if system in LIBRARIES]
     if "auto" not in systems or not libraries:
+        record("sets", set=name, queries=queries, **means)
         print(text, flush=True)
         return 0.0, 0.0
     gap = values["auto"] - values[max(libraries, key=means.__getitem__)]
@@ -105,6 +107,7 @@ def show(name: str, found: dict[str, Any], systems: list[str]) -> tuple[float, f
     drawn = np.array([gap[rng.integers(0, len(gap), len(gap))].mean() for _ in range(RESAMPLES)])
     low, high = (float(end) for end in np.quantile(drawn, [0.025, 0.975]))
     clear = "" if low <= 0 <= high else " *"
+    record("sets", set=name, queries=queries, **means, gain=gap.mean(), low=low, high=high)
     print(f"{text}{gap.mean():>+10.4f}   [{low:+.4f}, {high:+.4f}]{clear}", flush=True)
     return low, high
 
@@ -148,4 +151,4 @@ def settings(seed: int) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

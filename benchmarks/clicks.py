@@ -25,6 +25,7 @@ from rankloop.clicks import ClickLog
 from rankloop.clicks.read_graphcm import read_graphcm_grades
 from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
+from results import benchmark, record
 
 QUERIES, DOCUMENTS, K, SESSIONS, SEED = 1000, 20, 10, 1_000_000, 0
 PEER_SESSIONS, PEER_ITERATIONS = 1000, 2
@@ -85,6 +86,7 @@ def speed() -> None:
             if peer
             else f"{'-':>12}{rate:>16,.0f}{'-':>12}"
         )
+        record("speed", model=name, pyclick=peer, rankloop=rate)
         print(f"{name:<10}{rates}")
 
 
@@ -128,6 +130,7 @@ def perplexity() -> None:
             bits = bits_of(ours.click_probability(test), test)
             row = f"{name:<26}{model:<13}"
             if sessions is None:
+                record("perplexity", log=name, model=model, rankloop=2 ** bits.mean(), seconds=taken)
                 print(f"{row}{'-':>9}{2 ** bits.mean():>10.4f}   {'-':<30}{taken:.1f}")
                 continue
             start = time.process_time()
@@ -141,6 +144,18 @@ def perplexity() -> None:
             between = f"{mean:+.5f} [{mean - error:+.5f}, {mean + error:+.5f}]"
             rest = (
                 f"{2 ** other.mean():>9.4f}{2 ** bits.mean():>10.4f}   {between:<30}{longer:.1f} {taken:.2f}"
+            )
+            record(
+                "perplexity",
+                log=name,
+                model=model,
+                rankloop=2 ** bits.mean(),
+                seconds=taken,
+                pyclick=2 ** other.mean(),
+                pyclick_seconds=longer,
+                bits=mean,
+                low=mean - error,
+                high=mean + error,
             )
             print(row + rest, flush=True)
 
@@ -218,6 +233,16 @@ def simulate() -> None:
         assert abs(one - log.click.mean()) < 0.002, "the two simulate different things"
         slow, leaner, fast = best(plain), best(lean), best(ours)
         rates = "".join(f"{SESSIONS * 60 / taken:>14,.0f}" for taken in (slow, leaner, fast))
+        per_minute = [SESSIONS * 60 / taken for taken in (fast, slow, leaner)]
+        record(
+            "simulate",
+            pages=name,
+            rankloop=per_minute[0],
+            numpy=per_minute[1],
+            numpy_32_bits=per_minute[2],
+            ratio=slow / fast,
+            ratio_32_bits=leaner / fast,
+        )
         print(f"{name:<30}{rates}{slow / fast:>8.1f}{leaner / fast:>8.1f}")
 
 
@@ -279,6 +304,9 @@ def trec() -> None:
         rows.append((found.overall, name, found.per_rank, model.perplexity(test, given_clicks=True).overall))
     for overall, name, per_rank, given in sorted(rows, key=lambda row: row[0]):
         shown = ", ".join(f"{per_rank[rank - 1]:.3f}" for rank in (1, 2, 5, 10))
+        record(
+            "trec", model=name, prior=chosen[name], perplexity=overall, given_clicks=given, at_rank=per_rank
+        )
         print(f"{name:<18}{chosen[name]:>6g}{overall:>12.4f}{given:>14.4f}   {shown}")
     agreement(folder, ClickLog.concat([train, valid, test]), chosen)
 
@@ -319,12 +347,18 @@ def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
     for name, values in sorted(value.items(), key=lambda item: -item[1][judged].mean()):
         difference = values[judged] - base
         low, high = np.percentile(difference[draws].mean(axis=1), [2.5, 97.5])
+        value_of = values[judged].mean()
+        record("grades", label=name, ndcg=value_of, difference=difference.mean(), low=low, high=high)
         print(f"{name:<42}{values[judged].mean():>9.4f}   {difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]")
 
 
-if __name__ == "__main__":
+def main() -> None:
     if "RANKLOOP_PYCLICK" in os.environ:
         sys.path.insert(0, os.environ["RANKLOOP_PYCLICK"])
     parts = {"speed": speed, "simulate": simulate, "trec": trec, "perplexity": perplexity}
     for part in sys.argv[1:] or parts:
         parts[part]()
+
+
+if __name__ == "__main__":
+    benchmark(main)

@@ -33,6 +33,7 @@ from rankloop.data import RankingDataset, synthetic
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.metrics import evaluate
 from rankloop.rankers import LambdaMART, LinearRanker
+from results import benchmark, record
 
 ROWS = (1_000_000, 5_000_000, 10_000_000, 50_000_000)
 QUICK_ROWS = (200_000, 1_000_000)
@@ -108,6 +109,7 @@ def rows(quick, repeats=1):
     for n in sizes:
         write, count, curve, size, cells = np.median(figures[n], axis=0)
         shards = max(2, n // ROWS_PER_SHARD)
+        record("rows", rows=n, shards=shards, write=write, count=count, curve=curve, bytes=size, cells=cells)
         print(f"{n:>12,}{shards:>8}{write:>10.2f}{count:>10.2f}{curve:>10.2f}{size:>11.2f}{cells:>13,.0f}")
     starts = np.median([a_start() for _ in range(3)], axis=0)
     print("write includes making the rows; without the start of two workers: ", end="")
@@ -161,6 +163,7 @@ def many(quick):
                 log = Path(folder) / "log"
                 _, write, _ = taken(lambda: write_shards(log_frames(n), log, shards=number, memory=memory))  # noqa: B023
                 figures.append(write / n * 1e6)
+        record("shards", shards=number, rows_each=n // number, in_memory=figures[0], set_aside=figures[1])
         print(f"{number:>8,}{n // number:>11,}{figures[0]:>11.2f}{figures[1]:>22.2f}", flush=True)
 
 
@@ -190,6 +193,16 @@ def judged(quick):
             per = [spent / n * 1e6 for spent in (write - made, measure - start, score - start)]
             tree = (grown[1] - grown[0]) / 20 / n * 1e6
             size = sum(entry.bytes for entry in shards.entries) / n
+            record(
+                "documents",
+                documents=n,
+                write=per[0],
+                evaluate=per[1],
+                score=per[2],
+                tree=tree,
+                bytes=size,
+                worker_mb=worker,
+            )
             print(
                 f"{n:>12,}{per[0]:>9.1f}{per[1]:>10.1f}{per[2]:>9.1f}{tree:>9.2f}{size:>8.0f}{worker:>11}",
                 flush=True,
@@ -258,6 +271,7 @@ def memory(quick):
             writer, _ = peak_of(write.format("even_frames"), f"{folder}/log", n, number)
             curve = "cluster.propensity(sys.argv[1], method='harvest', resamples=50, workers=2)"
             _, worker = peak_of(curve, f"{folder}/log")
+            record("memory", data="click log", rows=n, shards=number, writer=writer, worker=worker)
             print(f"{'click log':<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  propensity", flush=True)
     for n in QUICK_DOCUMENTS if quick else DOCUMENTS:
         with tempfile.TemporaryDirectory() as folder:
@@ -269,6 +283,7 @@ def memory(quick):
                 f"{folder}/scores",
             )
             name = f"documents, {FEATURES} features"
+            record("memory", data=name, rows=n, shards=number, writer=writer, worker=worker)
             print(f"{name:<26}{n:>12,}{number:>8}{writer:>9}{worker:>9}  scoring", flush=True)
 
 
@@ -297,6 +312,7 @@ def training(quick):
             made["seed"].append(evaluate(one, test, "ndcg@10").mean["ndcg@10"])
     print(f"\nLambdaMART, NDCG@10 of 100 trees over {len(made['seed'])} seeds: mean and spread")
     for name, words in (("seed", "one process"), ("workers", "two workers")):
+        record("training", who=words, ndcg=np.mean(made[name]), spread=np.std(made[name]))
         print(f"{words:<14}{np.mean(made[name]):>10.4f} ± {np.std(made[name]):.4f}")
 
 
@@ -369,12 +385,17 @@ def overhead(quick):
         for name, job in jobs.items():
             end_workers()
             figures = [spent(lambda: job(backend)) for backend in ("local", "local", "ray", "ray")]  # noqa: B023
+            record(
+                "overhead",
+                job=name,
+                **dict(zip(("local", "local_again", "ray", "ray_again"), figures, strict=True)),
+            )
             print(f"{name:<10}" + "".join(f"{one:>16}" for one in figures), flush=True)
         print(f"starting Ray, once: {start}; a team that trains is started anew every time, in both")
         ray.shutdown()
 
 
-if __name__ == "__main__":
+def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
         "parts",
@@ -397,3 +418,7 @@ if __name__ == "__main__":
         began = time.perf_counter()
         known[part](chosen.quick, **({"repeats": chosen.repeats} if part == "rows" else {}))
         print(f"({part}: {time.perf_counter() - began:.0f} s; load of the machine {os.getloadavg()[1]:.1f})")
+
+
+if __name__ == "__main__":
+    benchmark(main)

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from results import benchmark, record
+
 QUERIES, DOCUMENTS, FEATURES = 100, 100, 46
 REPEATS = 5  # the best of so many, for everything but a first time
 BARS = {"import": 0.5, "first": 5.0, "next": 1.0}
@@ -106,8 +108,9 @@ def show(rows):
     print(f"{'':36} {'wall s':>8} {'CPU s':>8} {'bar':>6}")
     for what, (wall, cpu), bar in rows:
         verdict = "" if bar is None else f"{bar:6.1f} {'held' if wall <= bar else 'MISSED'}"
+        record("start", what=what, wall=wall, cpu=cpu, bar=bar)
         print(f"{what:36} {wall:8.2f} {cpu:8.2f} {verdict}")
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -20,6 +20,7 @@ import numpy as np
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers import TextRanker
+from results import benchmark, record
 
 NDCG = "ndcg(gain=linear)@10"
 SETTINGS = {
@@ -96,6 +97,7 @@ def scores(path: Path, checkpoint: str, epochs: int, among: str) -> dict[str, np
         for name, data in lists.items():
             made[f"{name}/{part}"] = ranker.predict(data).astype(np.float32)
             values = metric(NDCG)(made[f"{name}/{part}"], data.y, data.offsets)
+            record("quality", part=part, lists=name, ndcg=np.nanmean(values))
             print(f"  {name}: {np.nanmean(values):.4f}", flush=True)
     for name, data in lists.items():
         both = np.stack([made.pop(f"{name}/half{one}") for one in (0, 1)])
@@ -126,6 +128,7 @@ def throughput(path: Path, checkpoint: str) -> None:
             torch.cuda.reset_peak_memory_stats()
             rate = measure(some, documents, checkpoint, batch)
             memory = torch.cuda.max_memory_allocated() / 1e9
+            record("throughput", pairs=batch, who=name, pairs_a_second=rate, gigabytes=memory)
             print(f"{batch:>14}{name:>38}{rate:>12,.0f}{memory:>17.2f}", flush=True)
 
 
@@ -194,4 +197,4 @@ def peers(data: RankingDataset, documents: dict, checkpoint: str, batch: int) ->
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -33,6 +33,7 @@ from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.solr_client import SolrClient
 from rankloop.metrics import evaluate
 from rankloop.search import Query
+from results import benchmark, record
 
 SEED, CANDIDATES, TREES, LEAVES, LEARNED, ROUNDS = 0, 1000, 500, 64, 80, 3
 VOCABULARY, TITLE, BODY = 30_000, 6, 60
@@ -272,7 +273,9 @@ def table(rows: list[Row], rates: dict[str, float]) -> None:
     print(f"\n{'':<32}{'p50 ms':>8}{'p95 ms':>8}{'ndcg@10':>9}{'our cpu':>9}")
     for name, times, quality, busy in rows:
         p50, p95 = np.quantile(times, [0.5, 0.95])
+        record("engines", who=name, p50=p50, p95=p95, ndcg=quality, cpu=busy)
         print(f"{name:<32}{p50:>8.1f}{p95:>8.1f}{quality:>9.4f}{busy:>9.2f}")
+    record("indexed", **rates)
     print("\ndocuments indexed a second: " + ", ".join(f"{name} {rate:,.0f}" for name, rate in rates.items()))
     print("(Solr's and OpenSearch's with the local index that is kept in step)")
 
@@ -302,8 +305,9 @@ def aims(p50: dict[str, float], cpu: dict[str, float]) -> None:
             )
     print("\naims")
     for name, value, aim, met in checks:
+        record("aims", what=name, value=value, aim=aim, met=bool(met))
         print(f"{name:<52}{value:>8.2f}   aim {aim:g}: {'met' if met else 'MISSED'}")
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

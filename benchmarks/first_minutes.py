@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 import lines as same_job
+from results import benchmark, record
 
 ROOT = Path(__file__).parents[1]
 BAR = 5.0  # minutes, on a quiet machine with a fast line
@@ -134,6 +135,16 @@ def main():
         what = "(this interpreter)" if options.here else f"rankloop[{USERS[name].extra}]".replace("[]", "")
         total = (pip.wall + commands.wall) / 60
         figures = f"{pip.wall:>8.1f}{pip.cpu:>8.1f}{commands.wall:>13.1f}{commands.cpu:>8.1f}{total:>9.2f}"
+        record(
+            "minutes",
+            user=USERS[name].who,
+            install=what,
+            pip=pip.wall,
+            pip_cpu=pip.cpu,
+            commands=commands.wall,
+            commands_cpu=commands.cpu,
+            minutes=total,
+        )
         print(f"{USERS[name].who:<18}{what:<26}{figures}", flush=True)
 
 
@@ -242,4 +253,4 @@ def served(index, query, programs, work, environment):
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -34,6 +34,7 @@ from rankloop.rankers.neural.layers import Shape
 from rankloop.rankers.neural.network import MLP
 from rankloop.rankers.neural.processes import Processes
 from rankloop.rankers.neural.training import Recipe, scores_of, train
+from results import benchmark, record
 
 SHAPES = ((30_000, 120), (1_024, 1_000), (256, 4_000))
 BARS = {(30_000, 120): "1.0", (1_024, 1_000): "1.2", (256, 4_000): "runs"}
@@ -85,6 +86,15 @@ def lambdarank_table(compiled):
             bar = BARS[lists, length] if name.startswith("us, g") else ""
             line = (
                 f"| {lists:,} × {length:,} | {name} | {milliseconds:.3f} | {shown} | {memory:.2f} | {bar} |"
+            )
+            record(
+                "lambdarank",
+                lists=lists,
+                documents=length,
+                who=name,
+                ms=milliseconds,
+                graph=graph,
+                gib=memory,
             )
             print(line, flush=True)
         first, again = (device_loss(one, scores, labels, offsets).gradient for _ in range(2))
@@ -153,10 +163,12 @@ def every_loss():
 
         assert call() is not None, f"{kind.__name__} ran on the CPU"
         milliseconds, replayed = timed(call)[0], timed(captured(call))[0]
+        record("losses", loss=kind.__name__, lists=lists, documents=length, ms=milliseconds, graph=replayed)
         print(f"| {kind.__name__} | {milliseconds:.3f} | {replayed:.3f} |", flush=True)
     pairs = Pairs(np.arange(0, lists * length, 2), np.arange(1, lists * length, 2))
     one = loss("ranknet")
     milliseconds, _ = timed(lambda: device_loss(one, scores, labels, offsets, pairs=pairs), 3, 2)
+    record("losses", loss="RankNet, explicit pairs", lists=lists, documents=length, ms=milliseconds)
     print(f"| RankNet, {len(pairs):,} explicit pairs | {milliseconds:.2f} | |", flush=True)
     print(flush=True)
 
@@ -168,16 +180,20 @@ def epoch_table(epochs):
     torch.cuda.reset_peak_memory_stats()
     plain, _ = our_epochs(data, None, 8)
     memory = torch.cuda.max_memory_allocated() / 2**30
+    record("epochs", what="bf16", seconds=statistics.median(plain[3:]), gib=memory)
     print(f"| us, bf16 | {statistics.median(plain[3:]):.3f} | 0.15 | {memory:.1f} |", flush=True)
     fits, _batches._fits = _batches._fits, lambda rows, device: False
     torch.cuda.reset_peak_memory_stats()
     streamed, _ = our_epochs(data, None, 5)
     memory = torch.cuda.max_memory_allocated() / 2**30
+    record("epochs", what="bf16, streamed", seconds=statistics.median(streamed[2:]), gib=memory)
     print(f"| us, bf16, streamed from the host | {statistics.median(streamed[2:]):.3f} | | {memory:.1f} |")
     _batches._fits = fits
     start = time.perf_counter()
     taken, state = our_epochs(data, valid, epochs)
     whole = time.perf_counter() - start
+    qualities = {"ndcg_first": state.qualities[0], "ndcg_best": max(state.qualities)}
+    record("epochs", what=f"{epochs} epochs, validated", seconds=sum(taken), with_data=whole, **qualities)
     print(f"| us, {epochs} epochs, validated after each: {sum(taken):.1f} s (with the data brought and the "
           f"features learned {whole:.1f} s) | {statistics.median(taken[3:]):.3f} | 0.30 | |")  # fmt: skip
     print(f"| (NDCG@10 of the validation set {state.qualities[0]:.4f} to {max(state.qualities):.4f}) | | | |",
@@ -185,6 +201,7 @@ def epoch_table(epochs):
     torch.cuda.reset_peak_memory_stats()
     padded = padded_epochs(data, 2)
     memory = torch.cuda.max_memory_allocated() / 2**30
+    record("epochs", what=f"padded to {CUT}, eager, float32", seconds=padded[-1], gib=memory)
     print(f"| padded to {CUT}, eager n × n, float32 | {padded[-1]:.3f} | | {memory:.1f} |", flush=True)
 
 
@@ -286,4 +303,4 @@ def captured(work):
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -21,6 +21,7 @@ from gpu import GRADES, LENGTH, LISTS, VALID_LISTS, of_mslr_shape, our_epochs
 from rankloop.data import RankingDataset
 from rankloop.metrics import evaluate
 from rankloop.rankers import Ensemble, LambdaMART, NeuralRanker
+from results import benchmark, record
 
 TREES, LEAVES, RATE, PATIENCE = 400, 64, 0.1, 40
 SEEDS, TRAIN, VALID, TEST = (0, 1, 2), 3_000, 1_000, 2_000
@@ -57,6 +58,7 @@ def speed():
         start = time.perf_counter()
         scores, rounds = boosted(train, valid, valid, 0)
         taken = time.perf_counter() - start
+        record("speed", who="XGBoost, rank:ndcg", trees=rounds, seconds=taken, ndcg=reached(scores, valid))
         print(f"| XGBoost, GPU, rank:ndcg, {rounds} trees of {LEAVES} leaves, with data transfer | "
               f"{taken:.1f} | {reached(scores, valid):.4f} |", flush=True)  # fmt: skip
         ours_of(2, 15).fit(valid)  # compiles the kernels, as XGBoost's are
@@ -64,11 +66,13 @@ def speed():
             start = time.perf_counter()
             ranker = ours_of(**settings).fit(train, valid)
             taken = time.perf_counter() - start
+            record("speed", who=name, trees=ranker.n_trees_, seconds=taken, ndcg=reached(ranker, valid))
             print(f"| us, XGBoost's trees on the GPU, {name}, {ranker.n_trees_} trees, with data transfer | "
                   f"{taken:.1f} | {reached(ranker, valid):.4f} |", flush=True)  # fmt: skip
     start = time.perf_counter()
     _, state = our_epochs(train, valid, 100)
     taken = time.perf_counter() - start
+    record("speed", who="the network, 100 epochs", seconds=taken, ndcg=max(state.qualities))
     print(f"| us, 100 epochs, with data transfer | {taken:.1f} | {max(state.qualities):.4f} |\n", flush=True)
 
 
@@ -81,6 +85,7 @@ def quality():
         valid = data.select(np.arange(TRAIN, TRAIN + VALID))
         test = data.select(np.arange(TRAIN + VALID, TRAIN + VALID + TEST))
         for name, score, taken in contenders(train, valid, test, seed):
+            record("quality", seed=seed, who=name, ndcg=score, seconds=taken)
             print(f"| {seed} | {name} | {score:.4f} | {taken:.1f} |", flush=True)
             found.setdefault(name, []).append(score)
     for name, scores in found.items():
@@ -160,4 +165,4 @@ def with_interactions(lists, seed):
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

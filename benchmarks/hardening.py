@@ -25,6 +25,7 @@ from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LinearRanker, load
 from rankloop.search import Analyser, Deadline, Features, Index
 from rankloop.search.deadline import DeadlineExceeded
+from results import benchmark, record
 from search import SEED, TOKENS, VOCABULARY, spelt
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "hardening"))
@@ -96,6 +97,13 @@ def damage(folder: Path, cases: int) -> None:
             file.write_bytes(whole)
     print(f"{'changed file':28}{'noticed':>10}{'unnoticed':>12}{'another answer':>16}")
     for name, row in table.items():
+        record(
+            "damage",
+            file=name,
+            noticed=row["noticed"],
+            unnoticed=row["unnoticed"],
+            another=row["another answer"],
+        )
         print(f"{name:28}{row['noticed']:10,}{row['unnoticed']:12,}{row['another answer']:16,}")
 
 
@@ -131,7 +139,9 @@ def attack(index: Index, ordinary: list[str]) -> None:
         search(query[:BYTES])
     print(f"\n{'query of ' + str(BYTES) + ' bytes':28}{'ms':>10}   {len(index):,} documents")
     for name, query in worst.items():
-        print(f"{name:28}{1000 * _seconds(search, query[:BYTES]):10.1f}")
+        taken = 1000 * _seconds(search, query[:BYTES])
+        record("worst queries", query=name, ms=taken)
+        print(f"{name:28}{taken:10.1f}")
     alone = [_seconds(search, query) for query in ordinary]
     stop = threading.Event()
 
@@ -148,6 +158,7 @@ def attack(index: Index, ordinary: list[str]) -> None:
     print(f"\n{'ordinary searches':28}{'p50 ms':>10}{'p99 ms':>10}")
     for name, times in (("alone", alone), ("during the attack", meanwhile)):
         low, high = 1000 * np.quantile(times, [0.5, 0.99])
+        record("ordinary searches", when=name, p50=low, p99=high)
         print(f"{name:28}{low:10.1f}{high:10.1f}")
 
 
@@ -161,4 +172,4 @@ def _seconds(search: object, query: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -23,6 +23,7 @@ from rankloop.search import BM25, Features, Index, first
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
 from rankloop.serve.models.registry import Registry
+from results import benchmark, record
 from serving_load import served
 
 VOCABULARY, TITLE, BODY, SEED = 50_000, 6, 60, 0
@@ -216,6 +217,18 @@ def type_at(page: Page, query: str) -> None:
 def report(name: str, keys: list[float], answers: list[float], paints: int, blank: int) -> None:
     p50, p95, p99 = np.percentile(keys, [50, 95, 99])
     server = np.percentile(answers, [50, 95])
+    record(
+        "keys",
+        ranker=name,
+        keys=len(keys),
+        p50=p50,
+        p95=p95,
+        p99=p99,
+        answer_p50=server[0],
+        answer_p95=server[1],
+        paints=paints,
+        blank=blank,
+    )
     print(
         f"{name:<28}{len(keys):>6}{p50:>9.1f}{p95:>9.1f}{p99:>9.1f}{server[0]:>12.1f}{server[1]:>12.1f}"
         f"{paints:>8}{blank:>7}  {'met' if p95 < GOAL else 'missed'}",
@@ -224,4 +237,4 @@ def report(name: str, keys: list[float], answers: list[float], paints: int, blan
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -13,6 +13,7 @@ from rankloop.serve.desk.live_scores import live_scores
 from rankloop.serve.desk.next_document import next_documents
 from rankloop.serve.desk.pools import pools_of
 from rankloop.serve.desk.query_sets import SetQuery
+from results import benchmark, record
 
 K, DOCUMENTS, QUERIES, ALL_QUERIES = 10, 20, 50, 4000
 WIDTH, EVERY, WORLDS = 0.16, 10, 40
@@ -70,6 +71,15 @@ def main():
                 found[way].append(judgments_needed(way, part, some, truth, rng, wanted))
         random, chosen = (np.array(found[way], float) for way in ("random", "chosen"))
         fewer = np.median(chosen[:, 0] / random[:, 0])
+        record(
+            "judgments",
+            worlds=name,
+            random=np.median(random[:, 0]),
+            chosen=np.median(chosen[:, 0]),
+            ratio=fewer,
+            covered_random=random[:, 1].mean(),
+            covered_chosen=chosen[:, 1].mean(),
+        )
         rows.append(
             (
                 name,
@@ -84,4 +94,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

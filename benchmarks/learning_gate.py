@@ -19,6 +19,7 @@ from rankloop.serve.config import GateSettings
 from rankloop.serve.learning.candidates import estimate_gains, train_candidates
 from rankloop.serve.learning.gate import at_every_look, decide
 from rankloop.serve.learning.window import curves_of
+from results import benchmark, record
 
 QUERIES, DOCUMENTS, PAGES = 80, 10, (2000, 8000)
 USERS = ("pbm", "eye_tracking")
@@ -46,6 +47,18 @@ def main() -> None:
                 found = np.array([one(weights, people, pages, seed) for seed in range(runs)])
                 opens, gain, low, truth = found.T
                 wrongly = int(np.sum((opens > 0) & (truth <= 0)))
+                record(
+                    "gate",
+                    production=name,
+                    people=people,
+                    pages=pages,
+                    windows=runs,
+                    opens=int(opens.sum()),
+                    wrongly=wrongly,
+                    bound_holds=int(np.sum(low <= truth)),
+                    gain=gain.mean(),
+                    truth=truth.mean(),
+                )
                 print(
                     f"{name:<22}{people:<14}{pages:>6}{int(opens.sum()):>7}{wrongly:>9}"
                     f"{int(np.sum(low <= truth)):>13}{gain.mean():>+9.3f}{truth.mean():>+10.3f}",
@@ -86,4 +99,4 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

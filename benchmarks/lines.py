@@ -24,6 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
+from results import benchmark, record
+
 HERE = Path(__file__).parent / "same_job"
 JOBS = {
     "train_and_compare": {"rankloop": ["rankloop.py"], "LightGBM + ranx": ["lightgbm_ranx.py"]},
@@ -52,6 +54,7 @@ def main():
         for tool, files in tools.items():
             lines = lines_of(job, tool)
             told = "not asked" if counted else ran(job, tool)
+            record("lines", job=job, tool=tool, lines=lines, files=len(files), times=lines / ours, ran=told)
             print(f"{job:<20}{tool:<18}{lines:>6}{len(files):>6}{lines / ours:>12.1f}  {told}", flush=True)
 
 
@@ -160,4 +163,4 @@ DATA = {"train_and_compare": letor, "search_and_rerank": collection, "learn_from
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

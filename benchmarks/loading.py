@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from results import benchmark, record
+
 ROWS, FEATURES, REPEATS, SEED = 200_000, 136, 5, 0
 WANTED = {"lightgbm": 5.0, "xgboost": 2.5, "polars": 3.0, "scikit-learn": 20.0}
 
@@ -131,9 +133,19 @@ def main() -> None:
     for reader, (cpu, wall, memory) in middle.items():
         wanted = f"≥ {WANTED[reader]:g}" if reader in WANTED else "memory ≤ 1.6"
         speed = f"{size / cpu:.0f} | {cpu / ours:.1f}"
+        record(
+            "read",
+            reader=reader,
+            cpu=cpu,
+            wall=wall,
+            mb_a_second=size / cpu,
+            times=cpu / ours,
+            memory=memory / array,
+        )
         print(f"| {reader} | {cpu:.3f} | {wall:.3f} | {speed} | {wanted} | {memory / array:.2f} |")
+    record("open", ms=1000 * opened)
     print(f"\nopening the saved set: {1000 * opened:.1f} ms (wanted: under 20 ms)")
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

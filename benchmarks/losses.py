@@ -20,6 +20,8 @@ import time
 
 import numpy as np
 
+from results import benchmark, record
+
 BATCH, LENGTHS, SEED = 64, (240, 1000), 0
 QUERIES, DOCUMENTS, TRUNCATION = 10_000, 120, 30
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # about as in MSLR-WEB30K
@@ -184,11 +186,20 @@ def main():
             ratio = row["seconds"] / found["rankloop"]["seconds"]
             bar = f">= {BARS[who, length]}" if (who, length) in BARS else ""
             memory = "" if who == "rax" else f"{row['peak_mb']:.0f}"
+            record(
+                "lambdaloss",
+                who=who,
+                length=length,
+                ms=row["seconds"] * 1e3,
+                mb=row["peak_mb"] if memory else None,
+                times=ratio,
+            )
             print(f"{who:<12}{length:>8}{row['seconds'] * 1e3:>10.2f}{memory:>9}{ratio:>11.1f}×{bar:>8}")
     peer, us = (child(who, 0, given.rax_python)["seconds"] for who in ("lightgbm", "lambdarank"))
     print(f"\nLambdaRank's gradient, {QUERIES * DOCUMENTS:,} rows, truncation {TRUNCATION}; CPU milliseconds")
+    record("lambdarank", lightgbm=peer * 1e3, rankloop=us * 1e3, times=peer / us)
     print(f"LightGBM {peer * 1e3:.1f}, rankloop {us * 1e3:.1f}: {peer / us:.1f}× (bar >= 8)")
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

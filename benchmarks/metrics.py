@@ -26,6 +26,7 @@ import numpy as np
 
 from rankloop.data import judged, read_qrels, read_run
 from rankloop.metrics import values
+from results import benchmark, record
 
 LISTS, SHORTEST, LONGEST, REPEATS, SEED = 10_000, 60, 180, 9, 0
 FOUR = ["ndcg@10", "map", "mrr", "err"]
@@ -165,6 +166,7 @@ def main() -> None:
     for name, seconds in took.items():
         base = took["rankloop, from files" if name.endswith("files") else "rankloop, all four"]
         wanted = f"wanted {WANTED[name]:g}" if name in WANTED else ""
+        record("lists", what=name, ms=seconds * 1e3, times=seconds / base, wanted=WANTED.get(name))
         print(f"{name:26} {seconds * 1e3:10.1f} ms {seconds / base:9.2f} × ours  {wanted}")
     print(
         f"LightGBM over our ndcg@10 alone: {took['lightgbm, ndcg@10'] / took['rankloop, ndcg@10']:.1f}, aim 8"
@@ -173,10 +175,11 @@ def main() -> None:
     for lists in SCALE if not given.quick else SCALE[:3]:
         many = some_lists(lists, SCALE_LENGTH, SCALE_LENGTH)
         seconds = min(cpu(lambda many=many: values(FOUR, *many)) for _ in range(3))
+        record("scale", lists=lists, ms=seconds * 1e3, ns_a_document=seconds / len(many[0]) * 1e9)
         print(
             f"{lists:10,} lists {seconds * 1e3:10.1f} ms {seconds / len(many[0]) * 1e9:8.1f} ns per document"
         )
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

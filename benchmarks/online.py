@@ -21,6 +21,7 @@ from rankloop.data import RankingDataset, read_svmlight, synthetic
 from rankloop.metrics import evaluate
 from rankloop.online import DBGD, MGD, PDGD, learning_curve
 from rankloop.rankers import LinearRanker
+from results import benchmark, record
 
 USERS = ("perfect", "navigational", "informational")
 # Steps and perturbations as in the papers, scaled to standardised features.
@@ -92,6 +93,7 @@ def main() -> None:
     runs, marks = (3, (1_000, 10_000)) if quick else (10, (10_000, 100_000))
     print(f"pages per CPU second, {CANDIDATES} candidates × {FEATURES} features, top {K} (target: 20,000)")
     for name, speed in pages_per_second().items():
+        record("speed", learner=name, pages_a_second=speed)
         print(f"  {name:6} {speed:10,.0f}")
     with ProcessPoolExecutor(2) as pool:
         for name, data in sets().items():
@@ -99,6 +101,7 @@ def main() -> None:
                 pool.map(offline, *zip(*[(*data.split(0.7, seed=s), s) for s in range(runs)], strict=True))
             )
             print(f"\n{name}: NDCG@10 on held-out queries, mean of {runs} runs ± 95 % interval")
+            record("offline", set=name, runs=runs, ndcg=interval(skyline))
             print(f"  offline linear ranker {interval(skyline)}")
             print(
                 "  user           learner  "
@@ -111,8 +114,14 @@ def main() -> None:
                     found = list(pool.map(one_run, *zip(*calls, strict=True)))
                     cells = [f"{interval([run[i] for run in found]):>22}" for i in range(len(marks))]
                     online = interval([run[-1] for run in found])
+                    reached = dict(
+                        zip((f"after_{mark}" for mark in marks), map(str.strip, cells), strict=True)
+                    )
+                    record(
+                        "learners", set=name, users=user, learner=learner, runs=runs, **reached, online=online
+                    )
                     print(f"  {user:14} {learner:8} {''.join(cells)}   {online}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

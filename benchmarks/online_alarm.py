@@ -8,6 +8,7 @@ import numpy as np
 
 from rankloop._table import Table
 from rankloop.interleaving import ab_verdict
+from results import benchmark, record
 
 PEOPLE, CONTROL = 3000, 0.1
 CELLS = {1.0: 400, 0.9: 60, 0.75: 60, 0.5: 60}  # times as many clicks: worlds
@@ -31,10 +32,17 @@ def main():
         found = [world(rng, times) for _ in range(worlds)]
         stops = [one.stop for one in found if one.winner == "floor"]
         median = f"{np.median(stops):,.0f}" if stops else "–"
+        record(
+            "alarm",
+            times=times,
+            worlds=worlds,
+            rolled_back=len(stops) / worlds,
+            pages=np.median(stops) if stops else None,
+        )
         rows.append((f"{times:g}", str(worlds), f"{100 * len(stops) / worlds:.1f} %", median))
     heads = ("clicks of the learner, times", "worlds", "rolled back", "after pages (median)")
     print(Table(heads, rows).text())
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -27,6 +27,7 @@ from rankloop.propensity import (
     regression_em,
     swap_intervention,
 )
+from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES, RANKS = 2000, 20, 20, 10
 SESSIONS = 1_000_000
@@ -50,10 +51,10 @@ EXPERIMENTS: list[tuple[str, dict[str, Any], Estimator, dict[str, Any]]] = [
 ]
 
 
-def main(parts: list[str]) -> None:
+def main() -> None:
     data = synthetic(QUERIES, DOCUMENTS, FEATURES, seed=0)
     tables = {"recovery": recovery, "coverage": coverage, "joint": joint}
-    for part in parts or list(tables):
+    for part in sys.argv[1:] or list(tables):
         for line in tables[part](data):
             print(line, flush=True)
 
@@ -78,6 +79,15 @@ def recovery(data: RankingDataset) -> Iterator[str]:
             error = curve.values / truth_of(eta) - 1
             spread = 0.0 if curve.resamples is None else float(np.log(curve.resamples[:, -1]).std())
             worst = float(np.abs(error).max())
+            record(
+                "recovery",
+                estimator=name,
+                eta=eta,
+                worst=worst,
+                rank_10=error[-1],
+                error=spread,
+                seconds=took,
+            )
             yield f"{name:<27}{eta:>4}{worst:>13.1%}{error[-1]:>+12.1%}{spread:>10.1%}{took:>9.1f}"
 
 
@@ -91,6 +101,14 @@ def coverage(data: RankingDataset) -> Iterator[str]:
             curve = estimator(_log(data, RUN_SESSIONS, 1.0, pages, seed=seed), resamples=400, **options)
             inside[seed] = (curve.low <= truth) & (truth <= curve.high)
         share = inside[:, 1:].mean(axis=0)
+        record(
+            "coverage",
+            estimator=name,
+            all=share.mean(),
+            least=share.min(),
+            most=share.max(),
+            rank_10=share[-1],
+        )
         yield f"{name:<27}{share.mean():>10.1%}{share.min():>8.1%}{share.max():>8.1%}{share[-1]:>9.1%}"
 
 
@@ -116,6 +134,17 @@ def joint(data: RankingDataset) -> Iterator[str]:
             curve = estimator(log, data)
             took = time.perf_counter() - start
             error = curve.values / truth_of(1.0) - 1
+            record(
+                "joint",
+                estimator=estimator.__name__,
+                strength=strength,
+                worst=np.abs(error).max(),
+                rank_10=error[-1],
+                trusted=bool(report.trusted),
+                overlap=overlap,
+                predicted=predicted,
+                seconds=took,
+            )
             yield (
                 f"{estimator.__name__:<15}{strength:>9}{np.abs(error).max():>13.1%}{error[-1]:>+12.1%}"
                 f"{'yes' if report.trusted else 'no':>9}{overlap:>9.0%}{predicted:>9.0%}{took:>9.1f}"
@@ -130,4 +159,4 @@ def _log(data: RankingDataset, sessions: int, eta: float, pages: dict[str, Any],
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    benchmark(main)

@@ -47,6 +47,7 @@ from rankloop import losses
 from rankloop.data import RankingDataset, catalog, synthetic
 from rankloop.losses import Loss
 from rankloop.metrics import Comparison, Evaluation, evaluate
+from results import benchmark, record
 
 METRIC, BASELINE, SEED = "ndcg@10", "LightGBM lambdarank", 0
 FOLDS, LIMIT = range(1, 6), 600  # seconds for one cell
@@ -351,10 +352,16 @@ def show_set(
 
     print(f"{'loss':22}" + "".join(f"{kind:20}" for kind in kinds).rstrip())
     for name in trainable():
+        reached = {kind: known.get((data, kind, name), {}).get("values") for kind in kinds}
+        means = {kind: np.nanmean(np.array(one, float)) for kind, one in reached.items() if one}
+        record(data, system=name, **means)
         print(f"{name:22}" + "".join(f"{cell(kind, name):20}" for kind in kinds).rstrip())
     print()
     for name in PEERS:
-        print(f"{name:22}{cell('peers', name):20}{difference(against, name)}".rstrip())
+        text = cell("peers", name)
+        if not text.startswith("("):
+            record(data, system=name, peer=against.systems[name].mean[METRIC])
+        print(f"{name:22}{text:20}{difference(against, name)}".rstrip())
     for reason in reasons:
         print(reason)
     seconds = {kind: sum(known.get((data, kind, name), {"seconds": 0})["seconds"] for name in cells(kind))
@@ -416,4 +423,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

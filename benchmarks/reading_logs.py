@@ -7,6 +7,7 @@ A hundred million rows take 9 GB of disk.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+from results import benchmark, record
 
 RESULTS = 10
 QUERIES, DOCUMENTS = 100_000, 200_000
@@ -85,12 +88,8 @@ def measure(path: Path) -> None:
     done.set()
     watcher.join()
     kept, rows = resident() - before, len(log)
-    gigabytes, met = peak / 1e9, "" if rows < 100_000_000 else f"   {'met' if peak < GOAL else 'MISSED'}"
-    print(
-        f"{path.suffix[1:]:8} {(peak - before) / rows:8.0f} {kept / rows:8.0f} {gigabytes:8.2f} "
-        f"{seconds:8.1f}{met}",
-        flush=True,
-    )
+    row = {"format": path.suffix[1:], "rows": rows, "peak": (peak - before) / rows, "kept": kept / rows}
+    print(json.dumps(row | {"process": peak / 1e9, "seconds": seconds}))
 
 
 def main() -> None:
@@ -108,8 +107,15 @@ def main() -> None:
         print(f"{'':8} {'peak':>8} {'kept':>8} {'process':>8} {'':>8}")
         print(f"{'':8} {'B a row':>8} {'B a row':>8} {'GB':>8} {'seconds':>8}", flush=True)
         for format in FORMATS:
-            subprocess.run([sys.executable, __file__, "--file", f"{name}/log.{format}"], check=True)
+            command = [sys.executable, __file__, "--file", f"{name}/log.{format}"]
+            row = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            record("memory", **row)
+            met = (
+                "" if row["rows"] < 100_000_000 else "   met" if row["process"] < GOAL / 1e9 else "   MISSED"
+            )
+            figures = f"{row['peak']:8.0f} {row['kept']:8.0f} {row['process']:8.2f} {row['seconds']:8.1f}"
+            print(f"{format:8} {figures}{met}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -25,6 +25,7 @@ import numpy as np
 import onnxruntime
 
 from rankloop.rankers import compile_forest, to_onnx
+from results import benchmark, record
 
 FORESTS = [(500, 255), (1_000, 64)]
 FEATURES, ROWS, TRAIN, SEED, REPEATS = 136, 20_000, 20_000, 0, 9
@@ -143,14 +144,22 @@ def main() -> None:
             took = medians(scorers, X, batch, given.repeats, clock)
             ours = took["rankloop"]
             cells = "".join(f"{took[n] * 1e6:9.2f} ({took[n] / ours:5.1f} ×)" for n in WANTED)
+            record(
+                "scoring",
+                trees=trees,
+                leaves=leaves,
+                rows=batch,
+                **{name: 1e6 * one for name, one in took.items()},
+            )
             print(f"{batch:6,} {ours * 1e6:12.2f} {cells}", flush=True)
         took = medians(
             {"rankloop": scorers["rankloop"], "fast": fast_single_row(booster)}, X, 1, given.repeats, clock
         )
         ours, fast = took["rankloop"] * 1e6, took["fast"] * 1e6
+        record("one row", trees=trees, leaves=leaves, rankloop=ours, lightgbm_fast=fast)
         print(f"one row: LightGBM's C interface for single rows {fast:.2f} µs ({fast / ours:.1f} ×)")
     print(f"\nwanted {WANTED} (onnxruntime from 10 rows up), aim {AIM}")
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -19,6 +19,7 @@ import numpy as np
 
 from rankloop.metrics import evaluate
 from rankloop.search import BM25, BM25F, Analyser, Index, Query
+from results import benchmark, record
 
 K1, B = 1.2, 0.75
 VOCABULARY, TOKENS, QUERIES, SEED = 200_000, 100, 300, 0
@@ -84,6 +85,17 @@ def report(name: str, index: Index, documents: list, queries: dict, qrels: dict)
     full = evaluate(run, qrels, [NDCG, "map"]).mean
     ranked = evaluate(again, qrels, [NDCG]).mean
     known = f"{PUBLISHED[name]:.4f}" if name in PUBLISHED else ""
+    record(
+        "quality",
+        collection=name,
+        documents=len(documents),
+        queries=len(queries),
+        ndcg=full[NDCG],
+        map=full["map"],
+        rerank=ranked[NDCG],
+        published=PUBLISHED.get(name),
+        differs=differs,
+    )
     print(f"{name:<12}{len(documents):>10,}{len(queries):>9,}{full[NDCG]:>9.4f}{full['map']:>8.4f}"
           f"{ranked[NDCG]:>9.4f}{known:>11}{differs:>30.1e}")  # fmt: skip
 
@@ -158,9 +170,15 @@ def speed(folder: Path, documents: int) -> None:
     built = time.process_time() - start
     find = index.retriever(k=1000, model=BM25(k1=K1, b=B))
     exact = [set(find(query).rows.tolist()) for query in queries]
-    row("rankloop, exact BM25", built, timed(find, queries), 1.0)
-    row("rankloop, BM25F", None, timed(index.retriever(k=1000, model=BM25F()), queries), None)
-    row("rankloop, typos corrected", None, timed(index.retriever(k=1000, typos="always"), queries[:30]), None)
+    row("speed", "rankloop, exact BM25", built, timed(find, queries), 1.0)
+    row("speed", "rankloop, BM25F", None, timed(index.retriever(k=1000, model=BM25F()), queries), None)
+    row(
+        "speed",
+        "rankloop, typos corrected",
+        None,
+        timed(index.retriever(k=1000, typos="always"), queries[:30]),
+        None,
+    )
     tantivy_row(folder, texts, queries, exact)
     if documents > MOST_FOR_BM25S:
         return
@@ -175,7 +193,7 @@ def speed(folder: Path, documents: int) -> None:
         return found[0].tolist()
 
     same = np.mean([len(set(retrieve(q)) & who) / len(who) for q, who in zip(queries, exact, strict=True)])
-    row("bm25s", built, timed(retrieve, queries), float(same))
+    row("speed", "bm25s", built, timed(retrieve, queries), float(same))
 
 
 def tantivy_row(folder: Path, texts: list[str], queries: list[str], exact: list[set]) -> None:
@@ -209,7 +227,7 @@ def tantivy_row(folder: Path, texts: list[str], queries: list[str], exact: list[
         return searcher.fast_field_values("row", [address for _, address in hits])
 
     same = np.mean([len(set(retrieve(q)) & who) / len(who) for q, who in zip(queries, exact, strict=True)])
-    row("tantivy", built, timed(retrieve, queries), float(same))
+    row("speed", "tantivy", built, timed(retrieve, queries), float(same))
 
 
 def vectors(folder: Path, documents: int) -> None:
@@ -231,7 +249,7 @@ def vectors(folder: Path, documents: int) -> None:
         index.commit()
         find = index.retriever(k=k, words=False, vectors={"v": None})
         exact = [set(find(query).rows.tolist()) for query in queries]
-        row(f"scan of {n:,}", None, timed(find, queries), 1.0)
+        row("vectors", f"scan of {n:,}", None, timed(find, queries), 1.0)
         from_size, module.GRAPH_FROM = module.GRAPH_FROM, 0
         start = time.process_time()
         index.compact()
@@ -240,7 +258,7 @@ def vectors(folder: Path, documents: int) -> None:
         recall = np.mean(
             [len(set(find(q).rows.tolist()) & who) / k for q, who in zip(queries, exact, strict=True)]
         )
-        row(f"graph over {n:,}", built, timed(find, queries), float(recall))
+        row("vectors", f"graph over {n:,}", built, timed(find, queries), float(recall))
 
 
 def timed(find, queries) -> np.ndarray:
@@ -253,7 +271,8 @@ def timed(find, queries) -> np.ndarray:
     return np.percentile(took, [50, 99]) * 1e3
 
 
-def row(name: str, built: float | None, took: np.ndarray, same: float | None) -> None:
+def row(table: str, name: str, built: float | None, took: np.ndarray, same: float | None) -> None:
+    record(table, who=name, build=built, p50=took[0], p99=took[1], same=same)
     first = "" if built is None else f"{built:.1f}"
     last = "" if same is None else f"{same:.3f}"
     print(f"{name:<34}{first:>9}{took[0]:>9.2f}{took[1]:>9.2f}{last:>12}", flush=True)
@@ -268,4 +287,4 @@ def spelt(number: int) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

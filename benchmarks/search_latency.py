@@ -15,6 +15,7 @@ import numpy as np
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.search import Analyser, Features, Index, first
+from results import benchmark, record
 from search import SEED, STOPPED, TOKENS, VOCABULARY, spelt
 
 K, TREES, QUERIES, TITLE = 1000, 500, 200, 6
@@ -87,8 +88,9 @@ def report(index: Index, queries: list[str]) -> None:
     print(f"{'':<24}{'p50 ms':>9}{'p99 ms':>9}")
     for name, took in stages.items():
         p50, p99 = np.percentile(took, [50, 99]) * 1e3
+        record(f"{len(index)} documents", stage=name, p50=p50, p99=p99)
         print(f"{name:<24}{p50:>9.2f}{p99:>9.2f}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

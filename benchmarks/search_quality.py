@@ -24,6 +24,7 @@ from rankloop.metrics import compare, evaluate
 from rankloop.rankers import Ensemble, LambdaMART, LinearRanker, NeuralRanker, Ranker
 from rankloop.search import BM25F, Analyser, Candidates, Features, Field, Index, Query, generic_words
 from rankloop.search.encoders import wordllama
+from results import benchmark, record
 from search import cranfield as read_cranfield
 from search import movies as read_movies
 
@@ -171,6 +172,8 @@ def table(title: str, runs: dict[str, dict], judged: dict) -> None:
         if name != best:
             v = verdicts[name]
             against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}] p {v.p_holm:.4f}"
+        holm = None if name == best else verdicts[name].p_holm
+        record(title.split(",")[0], who=name, ndcg=found.mean[NDCG], low=low, high=high, p=holm)
         print(f"{name:<36}{found.mean[NDCG]:>9.4f}{f'[{low:.4f}, {high:.4f}]':>20}{against:>42}", flush=True)
 
 
@@ -223,4 +226,4 @@ def cranfield(data: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -30,6 +30,7 @@ from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.search import Features, Index, Pipeline, first
 from rankloop.serve import Service
+from results import benchmark, record
 from search_latency import corpus
 from serving_load import TOKEN, cpu_seconds, every, load, resident, served
 from serving_store import databases, event_rates
@@ -80,6 +81,7 @@ class Bench:
 
     def keep(self, part: str, **row: Any) -> None:
         """Write a row at once, so that a failure of a later part does not lose it."""
+        record(part, scale=self.scale, **row)
         if self.out is not None:
             with self.out.open("a", encoding="utf-8") as lines:
                 lines.write(json.dumps({"part": part, "scale": self.scale, **row}) + "\n")
@@ -266,4 +268,4 @@ def _toml(settings: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -8,7 +8,6 @@ benchmarks/serving.py calls `event_rates` for its own table.
 """
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from rankloop.clicks import ClickLog
 from rankloop.serve.events.shown_page import Event, ShownPage
 from rankloop.serve.events.spool import Spool
 from rankloop.serve.events.store import Store
+from results import benchmark, record
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
@@ -38,18 +38,12 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--quick", action="store_true")
     options.add_argument("--pages", type=int, default=PAGES)
-    options.add_argument("--json", action="store_true")
     given = options.parse_args()
     pages = 20_000 if given.quick else given.pages
-    if not given.json:
-        print(
-            f"{pages:,} pages of {SHOWN} documents and {FEATURES} features, {QUERIES:,} queries, one thread"
-        )
+    print(f"{pages:,} pages of {SHOWN} documents and {FEATURES} features, {QUERIES:,} queries, one thread")
     for where, what, value, unit in rows(pages):
-        if given.json:
-            print(json.dumps({"where": where, "what": what, "value": value, "unit": unit}), flush=True)
-        else:
-            print(f"{where:<10} {what:<34} {value:>12,.{0 if value > 100 else 3}f} {unit}", flush=True)
+        record("store", where=where, what=what, value=value, unit=unit)
+        print(f"{where:<10} {what:<34} {value:>12,.{0 if value > 100 else 3}f} {unit}", flush=True)
 
 
 def rows(pages: int) -> Iterator[tuple[str, str, float, str]]:
@@ -189,4 +183,4 @@ def _folder() -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

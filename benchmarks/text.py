@@ -42,6 +42,7 @@ from rankloop.search import (
     tune_weights,
 )
 from rankloop.search.encoders import OnnxEncoder, open_encoder
+from results import benchmark, record
 from search import movies as read_movies
 from search_quality import FAMILIES, NDCG, POOL, TEXTS, as_run, split, trees, year_named
 from search_quality import movie_index as featured_index
@@ -185,6 +186,16 @@ def show(rows: dict[str, Any], measured: dict, judged: dict) -> None:
         if name in verdicts:
             v = verdicts[name]
             against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]"
+        record(
+            "retrieval",
+            who=name,
+            ndcg=found.mean[NDCG],
+            low=low,
+            high=high,
+            against=against,
+            condensed=condensed,
+            ms=took[name],
+        )
         print(
             f"{name:<42}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}"
             f"{found.mean['judged@10']:>8.3f}{condensed:>10.4f}{took[name]:>7.1f}",
@@ -229,6 +240,7 @@ def judged_lists(index: Index, encoder: OnnxEncoder, measured: dict, judged: dic
         low, high = found.interval[NDCG]
         v = verdicts.get(name)
         against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]" if v else ""
+        record("judged lists", who=name, ndcg=found.mean[NDCG], low=low, high=high, against=against)
         print(f"{name:<42}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}")
 
 
@@ -364,6 +376,7 @@ def report(orders: dict, lists: Any, judged: dict, baseline: str) -> None:
         low, high = found.interval[NDCG]
         v = verdicts.get(name)
         against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]" if v else ""
+        record("with trees", who=name, ndcg=found.mean[NDCG], low=low, high=high, against=against)
         print(f"{name:<34}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}", flush=True)
 
 
@@ -388,6 +401,7 @@ def latency(lists_file: Path) -> None:
         for query, texts in pairs:
             score(query, texts)
         spent = 1000 * (time.process_time() - started) * POOL / data.n_documents
+        record("latency", who=name, ms=spent)
         print(f"{name:<34}{spent:>8.0f}", flush=True)
 
 
@@ -417,4 +431,4 @@ def by_session(session: Any, reader: TextRanker, query: str, texts: list[str]) -
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

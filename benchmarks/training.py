@@ -32,6 +32,7 @@ from rankloop.data import RankingDataset, concat, read_svmlight, synthetic
 from rankloop.losses import LambdaRank
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART
+from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
 TREES, TIMED_TREES, SEEDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 9, 3, 30
@@ -120,8 +121,10 @@ def gradients(queries: int) -> tuple[float, float]:
     median = {name: statistics.median(times) for name, times in took.items()}
     theirs = median["own"] - median["blank"]
     print(f"gradient of {len(labels):,} documents, truncation {TRUNCATION}, CPU time of one thread")
+    record("gradient", who="LightGBM, lambdarank", ms=theirs * 1e3)
     print(f"  {'LightGBM, lambdarank':24} {theirs * 1e3:8.1f} ms")
     for name in list(work)[2:]:
+        record("gradient", who=name, ms=median[name] * 1e3, part=theirs / median[name])
         print(f"  {name:24} {median[name] * 1e3:8.1f} ms   1/{theirs / median[name]:.1f} of it, wanted 1/8")
     return theirs, median["LambdaMART's default"]
 
@@ -155,6 +158,14 @@ def speed(queries: int, trees: int, gradient: tuple[float, float]) -> None:
     for i, column in enumerate(columns):
         theirs, ours = medians["LightGBM"][i], medians["rankloop"][i]
         faster = f"{theirs / ours:.2f} × as fast, wanted 1.15"
+        record(
+            "speed",
+            what=column,
+            documents=train.n_documents,
+            lightgbm=theirs,
+            rankloop=ours,
+            times=theirs / ours,
+        )
         print(f"  {column:14} LightGBM {theirs:8.3f} s  rankloop {ours:8.3f} s  {faster}")
     print(f"  leaves a tree  LightGBM {leaves['LightGBM']:8.1f}    rankloop {leaves['rankloop']:8.1f}")
     same_trees = medians["LightGBM"][0] / (medians["LightGBM"][0] - gradient[0] + gradient[1])
@@ -173,6 +184,9 @@ def compare(
     theirs, ours = np.array(found).T
     gap = ours - theirs
     half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
+    low, high = gap.mean() - half, gap.mean() + half
+    means = {"lightgbm": theirs.mean(), "rankloop": ours.mean()}
+    record("quality", set=name, seeds=len(gap), **means, difference=gap.mean(), low=low, high=high)
     print(
         f"  {name:28} LightGBM {theirs.mean():.4f}  rankloop {ours.mean():.4f}  "
         f"difference {gap.mean():+.4f} [{gap.mean() - half:+.4f}, {gap.mean() + half:+.4f}]",
@@ -222,4 +236,4 @@ def drawn(queries: int, seeds: Iterable[int]) -> Iterator[tuple[RankingDataset, 
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -27,6 +27,7 @@ from auto_lab import sets as makers
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.tune import suggest
+from results import benchmark, record
 
 METRIC = metric("ndcg@10")
 SPACE: dict[str, Any] = {
@@ -100,6 +101,8 @@ def main() -> None:
         gap = tuned - whole
         error = gap.std(ddof=1) / np.sqrt(len(gap))
         reached += gap.mean() >= 0
+        means = {"random_n": half.mean(), "random_2n": whole.mean(), "tune_n": tuned.mean()}
+        record("sets", set=name, trials=n, **means, difference=gap.mean(), error=error)
         print(
             f"{name:<24}{half.mean():>10.4f}{whole.mean():>11.4f}{tuned.mean():>9.4f}"
             f"{gap.mean():>+13.4f} ± {error:.4f}",
@@ -154,4 +157,4 @@ REPORTING: dict[str, Callable[[], Fixed]] = {
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -20,6 +20,7 @@ from rankloop import unbiased
 from rankloop.clicks import ClickLog, simulate, user
 from rankloop.metrics import ndcg
 from rankloop.propensity import IdentifiabilityWarning
+from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES, SHOWN = 3000, 20, 20, 10
 SESSIONS, TREES, TEST_QUERIES = 20, 150, 1000
@@ -171,6 +172,7 @@ def loggers(seeds: range, kind: str, only: list[str], under: list[str]) -> None:
         for name in chosen:
             got = np.array(values[contender, name])
             error = got.std(ddof=1) / np.sqrt(len(got)) if len(got) > 1 else 0.0
+            record("loggers", who=contender, logger=name, seeds=len(got), ndcg=got.mean(), error=error)
             cells.append(f"{f'{got.mean():.4f} ({error:.4f})':>18}")
         print(f"{contender:<20}" + "".join(cells))
 
@@ -188,6 +190,7 @@ def skyline(seed: int = 0) -> None:
         for name, learned in contenders(peers=False).items():
             reached = quality(learned(log, hidden)(test), test)
             row = f"top {shown:<3} {sessions:>9,} {name:<20} {reached:.4f}  {reached / full - 1:+.2%}"
+            record("skyline", shown=shown, sessions=sessions, who=name, ndcg=reached, full=full)
             print(row, flush=True)
 
 
@@ -212,6 +215,9 @@ def convergence(eta: float, seed: int = 0) -> None:
         )
         for name, labelled in labels.items():
             reached[name].append(quality(lambdamart().fit(labelled(log)).predict(test), test))
+        record(
+            f"convergence, eta {eta:g}", sessions=sessions, **{name: one[-1] for name, one in reached.items()}
+        )
         print(f"{sessions:>10,}" + "".join(f"{reached[name][-1]:>14.4f}" for name in labels), flush=True)
     takes = np.log10(CONVERGENCE)
     climb = np.maximum.accumulate(reached["oracle IPS"])
@@ -244,6 +250,7 @@ def small(seeds: range) -> None:
     print(f"\n{SMALL_QUERIES} queries, {len(seeds)} seeds\n" + "".join(f"{head:>19}" for head in heads))
     for (strength, each), cells in values.items():
         mean, least = np.mean(cells, axis=0), np.min(np.diff(cells))
+        record("small", logger=strength, sessions=each, naive=mean[0], learn=mean[1], least=least)
         print(f"{strength:>19}{each:>19}{mean[0]:>19.4f}{mean[1]:>19.4f}{least:>+19.4f}")
 
 
@@ -281,10 +288,13 @@ def grid(only: list[str], seed: int) -> None:
                 )
                 cells = [quality(learned(log, hidden)(test), test) for learned in methods.values()]
                 row = "".join(f"{one:>14.4f}" for one in cells)
+                record(
+                    "grid", user=who, logger=name, sessions=sessions, **dict(zip(methods, cells, strict=True))
+                )
                 print(f"{who:<14}{name:<8}{sessions:>9,}{row}", flush=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("table", choices=("convergence", "grid", "loggers", "skyline", "small"))
     parser.add_argument("--seeds", type=int, default=5)
@@ -314,3 +324,7 @@ if __name__ == "__main__":
         convergence(arguments.eta)
     else:
         grid(arguments.only, arguments.first)
+
+
+if __name__ == "__main__":
+    benchmark(main)

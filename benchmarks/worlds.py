@@ -31,6 +31,7 @@ from rankloop.clicks import ClickLog, World
 from rankloop.clicks.simulation.utility import UTILITIES
 from rankloop.clicks.world import Drawn
 from rankloop.metrics import ndcg
+from results import benchmark, record
 from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
 WORLDS, DEVELOPMENT = 48, 24
@@ -202,6 +203,9 @@ def table(known: dict[int, dict[str, dict[str, Any]]]) -> None:
         gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*found["gap"]).replace("0.", ".")
         share = "-" if found["share"] is None else f"{found['share']:.0%}"
         took = f"{lines[NAIVE]['cpu']:.0f}, {lines[LEARN]['cpu']:.0f}"
+        record(
+            "worlds", world=about(number), **found["mean"], gap=found["gap"], share=found["share"], cpu=took
+        )
         print(f"| {about(number)} | {' | '.join(cells)} | {gap} | {share} | {took} |")
         if found["gap"][2] < 0:
             below.append(named(number))
@@ -278,4 +282,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

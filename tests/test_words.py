@@ -1,6 +1,7 @@
-"""One word for one meaning: the parameters of all public names and the options of all commands."""
+"""One word for one meaning: parameters of public names, options of commands; and plain English."""
 
 import inspect
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import rankloop
+from house import ROOT
 from rankloop.cli import app
 
 # Words that the design has another word for.
@@ -65,6 +67,26 @@ OPTIONS = {
     "--clicks-format": "--log-format",
     "--output-format": "--format",
 }
+# Phrases that a reader stumbles over, and what to say instead.
+QUAINT = {
+    r"anew": "again",
+    r"at hand": "installed, or available",
+    r"given up": "cancelled",
+    r"by (however )?little": "narrowly",
+    r"wholly": "entirely",
+    r"suffices": "is enough",
+    r"some ten": "about ten",
+    r"stands (in|beside|above|between)": "is in, is listed in",
+    r"here stands": "this shows",
+    r"in truth": "the true value, or really",
+    r"cannot be told": "cannot be known",
+    r"hangs up": "disconnects",
+    r"unasked": "unless asked for",
+    r"in halves": "in part",
+    r"(\w+'s|in the) manner": "as in ...",
+    r"beside (the true|LightGBM|XGBoost|tantivy|those of|the logged|[\d.])": "compared with, next to",
+}
+UNREAD = {"docs/text.md", "docs/workbench.md"}  # pages that have some of them still
 # Old words that are still there: (where, word). To be emptied.
 NOT_YET: set[tuple[str, str]] = set()
 
@@ -146,6 +168,62 @@ def wrong_options(name: str, options: list[str]) -> list[str]:
     if "--out" in options and "-o" not in options:
         wrong.append(f"rankloop {name} --out: -o means the same")
     return wrong
+
+
+def quaint(text: str) -> list[str]:
+    """What is said in a roundabout way, outside blocks of code."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"\s+", " ", prose)
+    return [
+        f"{found[0]!r}: say {instead}"
+        for phrase, instead in QUAINT.items()
+        for found in re.finditer(
+            rf"\b{phrase}\b" if phrase[-1] != ")" else rf"\b{phrase}", prose, re.IGNORECASE
+        )
+    ]
+
+
+def test_pages_are_in_plain_english():
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    found = {
+        name: wrong
+        for page in pages
+        if (name := page.relative_to(ROOT).as_posix()) not in UNREAD | {"CHANGELOG.md"}
+        and (wrong := quaint(page.read_text(encoding="utf-8")))
+    }
+    assert len(pages) > 30
+    assert found == {}
+
+
+def test_help_is_in_plain_english():
+    root = typer.main.get_command(app)
+    assert isinstance(root, TyperGroup)
+    waiting, found, read = [("rankloop", root)], {}, 0
+    while waiting:
+        name, command = waiting.pop()
+        if isinstance(command, TyperGroup):
+            waiting += [(f"{name} {inner}", one) for inner, one in command.commands.items()]
+        texts = [command.help or "", *(getattr(one, "help", None) or "" for one in command.params)]
+        read += len(texts)
+        if wrong := [one for text in texts for one in quaint(text)]:
+            found[name] = wrong
+    assert read > 100
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("the curve is made anew", ["'anew': say again"]),
+        ("a search that takes\nlonger is given up", ["'given up': say cancelled"]),
+        ("0.745 beside 0.64 ms", ["'beside 0': say compared with, next to"]),
+        ("a file beside `x.py`, in a sentence", []),
+        ("```\nanew\n```\nagain", []),
+        ("renewal of the plan", []),
+    ],
+)
+def test_a_quaint_phrase_is_found(text, wrong):
+    assert quaint(text) == wrong
 
 
 def test_parameters_have_the_words_of_the_design():

@@ -17,6 +17,7 @@ from rankloop.demo.movies import collect
 from rankloop.demo.report import demo_report
 from rankloop.demo.service import _settings as prepare_settings
 from rankloop.demo.service import prepare, typical_search
+from rankloop.demo.story import story
 from rankloop.interleaving import Verdict
 from rankloop.search import Index
 from rankloop.serve.config import Config
@@ -152,6 +153,29 @@ def test_the_command_ends_with_the_verdicts(done, monkeypatch, capsys):
     assert f"{done.steps.numbers['offline']['unbiased']:.3f} (bm25 " in grades
     assert "may be chance" not in grades
     assert any("wins against" in line for line in lines)
+
+
+def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
+    told = story(done)
+    titles = re.findall(r"^\d\. (.*)$", told, re.MULTILINE)
+    assert titles[:4] == [
+        "A search that is bad", "What people clicked", "What the bias was", "What was learned"
+    ]  # fmt: skip
+    assert titles[4] == f"The proof, on {done.test.n_queries} searches that were not learned from"
+    query = re.search(r'BM25 for "(.*)"', told)[1]
+    moved = done.offline.most_changed("unbiased", "ndcg@10", 1000)
+    assert query == max(moved, key=lambda one: one.difference).qid
+    before, after = (int(rank) for rank in re.findall(r"best answer is at rank (\d+)", told))
+    assert after < before
+    assert f"{int(done.log.click.sum()):,} clicks on 20,000" in told
+    first = done.log.click[done.log.position == 1].mean()
+    rates, seen = (re.findall(r"rank (\d+) +(\d+)%", part) for part in told.split("3. What the bias")[:2])
+    assert rates[0] == ("1", f"{100 * first:.0f}")
+    assert [rank for rank, _ in seen] == ["1", "2", "3", "5", "10"]
+    assert seen[1] == ("2", f"{100 * done.propensity.values[1]:.0f}")
+    largest = FEATURES[int(np.argmax(np.abs(done.rankers["unbiased"].coef_)))]
+    assert f"What counts: {largest}" in told
+    assert "by grades:" in told
 
 
 def test_a_conclusion_says_what_was_not_shown():

@@ -14,6 +14,7 @@ def demo(
     ] = "stdlib",
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page at the end.")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder to keep everything in.")] = None,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     port: Annotated[int, typer.Option("--port", help="Port of the page; 0 takes any free one.")] = 8000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the split and of the simulated people.")] = 0,
     download: Annotated[
@@ -33,10 +34,10 @@ def demo(
 
     require_modules("Stemmer", *MODULES["serve"])  # missing extras are reported before the work starts
     from rankloop.demo import run_demo
-    from rankloop.demo.conclusion import conclusion
     from rankloop.demo.report import demo_report
     from rankloop.demo.service import prepare
     from rankloop.demo.service import serve as serve_page
+    from rankloop.demo.story import story
 
     if serve:
         from rankloop.serve.http.process import listening
@@ -48,14 +49,12 @@ def demo(
         demo_report(done).save(page)
         found["at"] = str(page)
     settings, versions = prepare(done)
-    typer.echo(f"{done.steps.total:6.1f} s  in total; everything is in {done.folder}")
-    typer.echo(f"\nThe unbiased ranker on {done.test.n_queries} test searches:")
-    for verdict, text in conclusion(done).items():
-        typer.echo(f"  {verdict:<16} {text}")
+    typer.echo(f"{done.steps.total:6.1f} s  in total; everything is in {done.folder}\n")
+    typer.echo(story(done))
     if json:
         typer.echo(json_text.dumps(done.steps.to_dict()))
     if serve:
-        serve_page(settings, versions, done, port)
+        serve_page(settings, versions, done, port, open_browser=open_browser)
     else:
         typer.echo(f"\nReport:  {page}\nTry it:  rankloop serve {settings}")
         typer.echo(f"Learn:   rankloop learn {settings}")

@@ -56,7 +56,9 @@ def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
     return settings, versions
 
 
-def serve(settings: Path, versions: dict[str, str], demo: Demo, port: int) -> None:
+def serve(
+    settings: Path, versions: dict[str, str], demo: Demo, port: int, *, open_browser: bool = False
+) -> None:
     """Serve the page until interrupted; without RANKLOOP_ADMIN_TOKEN the run makes its own."""
     from rankloop.serve.http.process import run
 
@@ -64,7 +66,8 @@ def serve(settings: Path, versions: dict[str, str], demo: Demo, port: int) -> No
     config = Config.read(settings).but(admin_token=token)
     query = urlencode({"q": typical_search(demo), "a": versions["bm25"], "b": versions["unbiased"]})
     print(f"\nAdmin token of this run: {token}", flush=True)
-    run(config, host="127.0.0.1", port=port, places={"compare": f"/compare?{query}"})
+    places = {"compare": f"/compare?{query}", "the loop": "/loop"}
+    run(config, host="127.0.0.1", port=port, open_browser=open_browser, places=places)
 
 
 def typical_search(demo: Demo) -> str:

@@ -1,0 +1,271 @@
+"""The columns of the measured tables, and the rows of the page of figures."""
+
+from dataclasses import dataclass, field
+
+__all__ = ["FIGURES", "LAYOUTS", "Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Headings with formats of cells, words for some cells, and the cell that spreads rows over columns."""
+
+    columns: dict[str, str]
+    words: dict[str, str] = field(default_factory=dict)
+    across: str = ""
+    table: str = ""  # another name than that after the slash
+
+
+ESTIMATORS = {
+    "randomized": "`randomized`",
+    "swap, pivot": "`swap_intervention`, swaps with rank 1",
+    "swap, adjacent chain": "`swap_intervention`, chain of neighbours",
+    "harvest of adjacent swaps": "`harvest` of the same swaps",
+    "fair_pairs": "`fair_pairs`",
+    "harvest, allpairs": "`harvest` of a stochastic ranker, all pairs",
+    "harvest, allpairs, equal": "all pairs, equal weights",
+    "harvest, pivot": "the same, pivot",
+    "harvest, chain": "the same, chain",
+}
+STAGES = {
+    "60 features": "60 features, candidates seen for the first time",
+    "all 96 features": "all 96 features, seen before",
+}
+
+LAYOUTS = {
+    "clicks/simulate": Layout(
+        {
+            "pages": "{pages}",
+            "rankloop": "{rankloop:M}",
+            "numpy, vectorised": "{numpy:M}",
+            "ratio (bar 4)": "{ratio:.1f}",
+            "numpy in 32 bits": "{numpy_32_bits:M}",
+            "ratio": "{ratio_32_bits:.1f}",
+        }
+    ),
+    "clicks/trec": Layout(
+        {
+            "model": "{model}",
+            "prior": "{prior:g}",
+            "perplexity": "{perplexity:.4f}",
+            "given the clicks above": "{given_clicks:.4f}",
+        }
+    ),
+    "cold_start/start": Layout(
+        {"": "{what}", "wall, s": "{wall:.2f}", "CPU, s": "{cpu:.2f}", "bar, s": "{bar:g}"}
+    ),
+    "judging/judgments": Layout(
+        {
+            "worlds": "{worlds}",
+            "random order": "{random:.0f}",
+            "chosen": "{chosen:.0f}",
+            "ratio": "{ratio:.2f}",
+            "covered, random": "{covered_random:.0%}",
+            "covered, chosen": "{covered_chosen:.0%}",
+        },
+        {"new one is better": "the new one is better"},
+    ),
+    "lines/lines": Layout(
+        {
+            "job": "{job}",
+            "tool": "{tool}",
+            "lines": "{lines}",
+            "files": "{files}",
+            "times ours": "{times:.1f}",
+            "run here": "{ran}",
+        }
+    ),
+    "loading/read": Layout(
+        {
+            "reader": "{reader}",
+            "CPU, s": "{cpu:.2f}",
+            "wall, s": "{wall:.2f}",
+            "times ours": "{times:.1f}",
+            "peak memory, times the array": "{memory:.2f}",
+        }
+    ),
+    "losses/lambdaloss": Layout(
+        {
+            "who": "{who}",
+            "documents per list": "{length:,}",
+            "ms": "{ms:,.1f}",
+            "memory, MB": "{mb:,.0f}",
+            "times ours": "{times:.0f}",
+        },
+        {"allrank": "as in allRank", "rax": "Rax"},
+    ),
+    "losses/lambdarank": Layout(
+        {"LightGBM, ms": "{lightgbm:.1f}", "rankloop, ms": "{rankloop:.1f}", "times ours": "{times:.1f}"}
+    ),
+    "metrics/lists": Layout(
+        {"": "{what}", "ms": "{ms:,.1f}", "times ours": "{times:.1f}", "bar": "{wanted:g}"}
+    ),
+    "online_alarm/alarm": Layout(
+        {
+            "clicks of the learner, times those of the floor": "{times:g}",
+            "worlds": "{worlds}",
+            "rolled back": "{rolled_back:.1%}",
+            "after pages (median)": "{pages:,.0f}",
+        }
+    ),
+    "propensity/recovery": Layout(
+        {
+            "estimator": "{estimator}",
+            "eta .5: worst, rank 10 (s.e.)": "{worst_05:.1%}, {rank_10_05:+.1%} ({error_05:.1%})",
+            "eta 1": "{worst_10:.1%}, {rank_10_10:+.1%} ({error_10:.1%})",
+            "eta 2": "{worst_20:.1%}, {rank_10_20:+.1%} ({error_20:.1%})",
+        },
+        ESTIMATORS,
+        across="eta",
+    ),
+    "propensity/coverage": Layout(
+        {
+            "estimator": "{estimator}",
+            "ranks 2 to 10": "{all:.1%}",
+            "least": "{least:.1%}",
+            "most": "{most:.1%}",
+            "rank 10": "{rank_10:.1%}",
+        },
+        ESTIMATORS,
+    ),
+    "scoring/scoring": Layout(
+        {
+            "trees": "{trees:,}",
+            "leaves": "{leaves}",
+            "rows in a call": "{rows:,}",
+            "rankloop, µs a document": "{rankloop:.1f}",
+            "LightGBM": "{lightgbm:.1f}",
+            "onnxruntime": "{onnxruntime:.1f}",
+        }
+    ),
+    "search/speed": Layout(
+        {
+            "": "{who}",
+            "build, CPU s": "{build:.1f}",
+            "p50, ms": "{p50:.2f}",
+            "p99, ms": "{p99:.2f}",
+            "same 1,000": "{same:.3f}",
+        }
+    ),
+    "search_latency/100000 documents": Layout(
+        {"": "{stage}", "p50, ms": "{p50:.2f}", "p99, ms": "{p99:.2f}"}, STAGES
+    ),
+    "training/speed": Layout(
+        {
+            "": "{what}",
+            "LightGBM's `lambdarank`": "{lightgbm:.2f} s",
+            "`LambdaMART()`": "{rankloop:.2f} s",
+            "ratio (bar 1.15)": "{times:.2f}",
+        },
+        {"whole, CPU": "the whole training of 15 trees, bins and compilation included, CPU"},
+    ),
+}
+
+# what, rankloop, others, command; {FILE/TABLE/ROW/COLUMN|format} is a cell of a file of results.
+FIGURES = [
+    (
+        "NDCG@10, MAP, MRR and ERR of 10,000 lists of about 120 documents, ties exact (CPU, one thread)",
+        "{metrics/lists/rankloop, all four/ms|.1f} ms",
+        "LightGBM {metrics/lists/lightgbm, ndcg@10/ms|.1f} ms (NDCG@10 alone), pytrec_eval"
+        " {metrics/lists/pytrec_eval, three/ms|.0f} ms and ranx {metrics/lists/ranx, three/ms|.0f} ms (three"
+        " of them), scikit-learn {metrics/lists/scikit-learn, ndcg@10/ms|,.0f} ms (NDCG@10)",
+        "`python benchmarks/metrics.py`",
+    ),
+    (
+        "the same of 1,000 lists, from TREC files (CPU)",
+        "{metrics/lists/rankloop, from files/ms|.1f} ms",
+        "pytrec_eval {metrics/lists/pytrec_eval, from files/ms|.0f} ms",
+        "`python benchmarks/metrics.py`",
+    ),
+    (
+        "reading an SVMLight file of 200,000 × 136 (CPU)",
+        "{loading/read/rankloop/cpu|.2f} s, {loading/read/rankloop/memory|.2f} × the array in memory",
+        "XGBoost {loading/read/xgboost/cpu|.2f} s, polars {loading/read/polars/cpu|.2f} s,"
+        " LightGBM {loading/read/lightgbm/cpu|.2f} s, scikit-learn {loading/read/scikit-learn/cpu|.1f} s",
+        "`python benchmarks/loading.py`",
+    ),
+    (
+        "`rankloop evaluate` of a TREC run, the first one on a new machine and the next (CPU)",
+        "{cold_start/start/rankloop evaluate, TREC run, first/cpu|.1f} s,"
+        " {cold_start/start/rankloop evaluate, TREC run, next/cpu|.1f} s",
+        "ranx {cold_start/start/ranx, TREC run, first/cpu|.1f} s,"
+        " {cold_start/start/ranx, TREC run, next/cpu|.1f} s",
+        "`python benchmarks/cold_start.py`",
+    ),
+    (
+        "scoring 1,000 documents with 500 trees of 255 leaves, one thread (CPU)",
+        "{scoring/scoring/trees=500&leaves=255&rows=1000/rankloop|.1f} µs a document, LightGBM's bits",
+        "LightGBM {scoring/scoring/trees=500&leaves=255&rows=1000/lightgbm|.1f} µs,"
+        " onnxruntime {scoring/scoring/trees=500&leaves=255&rows=1000/onnxruntime|.1f} µs",
+        "`python benchmarks/scoring.py`",
+    ),
+    (
+        "retrieve 1,000 of 100,000 documents, 60 features, 500 trees (CPU, p50 and p99)",
+        "{search_latency/100000 documents/whole pipeline/p50|.1f} and"
+        " {search_latency/100000 documents/whole pipeline/p99|.1f} ms",
+        "",
+        "`python benchmarks/search_latency.py`",
+    ),
+    (
+        "the same over HTTP with the page logged, one client (wall, p50 / p99; an earlier run)",
+        "{serving/search (earlier)/workers=1&clients=1/request} ms",
+        "",
+        "`python benchmarks/serving.py`",
+    ),
+    (
+        "movies, NDCG@10 on held-out queries, re-ranking judged lists (an earlier run)",
+        "{search_quality/movies (earlier)/trees, learned on judged lists/re-ranking judged lists}",
+        "BM25 {search_quality/movies (earlier)/BM25, one merged field/re-ranking judged lists}",
+        "`python benchmarks/search_quality.py --part test`",
+    ),
+    (
+        "LambdaLoss, value and gradient of 64 lists of 240 (CPU; an earlier run)",
+        "{losses/lambdaloss (earlier)/240/ours}",
+        "as in allRank {losses/lambdaloss (earlier)/240/as in allRank},"
+        " Rax {losses/lambdaloss (earlier)/240/Rax}",
+        "`python benchmarks/losses.py`",
+    ),
+    (
+        "a round of LambdaMART, 1.2 million × 136, 255 leaves, one thread (an earlier run)",
+        "{training/speed (earlier)/a round, CPU and wall/`LambdaMART()`}",
+        "LightGBM's `lambdarank` {training/speed (earlier)/a round, CPU and wall/LightGBM's `lambdarank`}",
+        "`python benchmarks/training.py --only speed`",
+    ),
+    (
+        "LambdaRank's gradient, 30,000 lists of 120 (H200; an earlier run)",
+        "{gpu/lambdarank (earlier)/30,000 × 120/ours: gradient, Hessian}",
+        "eager PyTorch {gpu/lambdarank (earlier)/30,000 × 120/eager n × n}, compiled"
+        " {gpu/lambdarank (earlier)/30,000 × 120/compiled}, Rax {gpu/lambdarank (earlier)/30,000 × 120/Rax}",
+        "`python benchmarks/gpu.py`",
+    ),
+    (
+        "LambdaMART on the GPU, 3.77 million × 136, data moved there included (H200; an earlier run)",
+        "{gpu_trees/speed (earlier)/XGBoost's trees under our LambdaRank (`truncation=100, norm_gap=True`),"
+        " level by level, 128 leaves, 231 trees/s, with loading} s",
+        "XGBoost's own {gpu_trees/speed (earlier)/XGBoost, `rank:ndcg` on the GPU, 64 leaves, stopped at 274"
+        " trees/s, with loading} s",
+        "`python benchmarks/gpu_trees.py`",
+    ),
+    (
+        "one epoch over 3.77 million × 136, MLP 1024-512-256, LambdaRank, bf16 (H200; an earlier run)",
+        "{gpu/epochs (earlier)/an epoch, bf16/measured}",
+        "eager PyTorch, padded"
+        " {gpu/epochs (earlier)/padded lists cut to 240, eager n × n, float32, an epoch/measured}",
+        "`python benchmarks/gpu.py`",
+    ),
+    (
+        "learning online, 100,000 pages, informational users, NDCG@10 (synthetic, 10 runs; an earlier run)",
+        "PDGD {online/learners (earlier)/set=synthetic&users=informational&learner=PDGD/after 100,000 pages}",
+        "DBGD {online/learners (earlier)/set=synthetic&users=informational&learner=DBGD/after 100,000 pages},"
+        " MGD {online/learners (earlier)/set=synthetic&users=informational&learner=MGD/after 100,000 pages}",
+        "`python benchmarks/online.py`",
+    ),
+    (
+        "learning from the clicks of a weak logger, nothing given, NDCG@10 (5 seeds; an earlier run)",
+        '`learn(budget="quick")` {unbiased/loggers (earlier)/`learn`, nothing given/weak logger}',
+        "LightGBM `position` {unbiased/loggers (earlier)/LightGBM `position`/weak logger}, XGBoost unbiased"
+        " {unbiased/loggers (earlier)/XGBoost `lambdarank_unbiased`/weak logger}, clicks as labels"
+        " {unbiased/loggers (earlier)/naive/weak logger}, true labels"
+        " {unbiased/loggers (earlier)/full information/weak logger}",
+        "`python benchmarks/unbiased.py loggers --first 540`",
+    ),
+]

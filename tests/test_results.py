@@ -1,0 +1,200 @@
+"""No figure is typed by hand: benchmarks write files, and the tables of the documentation are these files."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from house import ROOT
+
+BENCHMARKS = ROOT / "benchmarks"
+FILES = sorted((BENCHMARKS / "results").glob("*.json"))
+OWN_FORM = {"nulls"}  # `benchmarks/nulls.py` writes cells of its own, which tests/test_nulls.py compares
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "scripts"))
+        patch.syspath_prepend(str(BENCHMARKS))
+        import tables
+
+        import results
+
+        yield results, tables
+    for name in ("results", "tables", "layouts"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def results(scripts, monkeypatch):
+    monkeypatch.setattr(scripts[0], "_measured", {})
+    return scripts[0]
+
+
+@pytest.fixture
+def tables(scripts):
+    return scripts[1]
+
+
+def test_every_benchmark_takes_json_and_records_rows():
+    wrong = []
+    for path in sorted(BENCHMARKS.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if '__name__ == "__main__"' not in text or path.stem in OWN_FORM | {"results"}:
+            continue
+        if '\nif __name__ == "__main__":\n    benchmark(main)\n' not in text or "record(" not in text:
+            wrong.append(path.name)
+    assert wrong == []
+    assert '"--json"' in (BENCHMARKS / "nulls.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.stem not in OWN_FORM], ids=lambda one: one.stem
+)
+def test_a_file_of_results_says_when_and_where_and_names_no_host(path, results):
+    found = results.load(path)
+    assert found["name"] == path.stem
+    assert (BENCHMARKS / f"{path.stem}.py").exists()
+    for table in found["tables"].values():
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", table["date"])
+        assert table["rows"]
+        if "earlier" not in table:
+            assert re.match(r"\d+ cores, \d+ GB, \w+, Python 3", table["machine"])
+            assert isinstance(table["load"], int | float)
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"(?<!\w)/(work|tmp|home|root)/", text)
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_files(tables):
+    differ = [
+        page.relative_to(ROOT).as_posix()
+        for page in tables.pages()
+        if tables.written(text := page.read_text(encoding="utf-8")) != text
+    ]
+    assert differ == [], "run make tables"
+
+
+def test_there_are_such_tables(tables):
+    names = [one for page in tables.pages() for one in tables.BLOCK.findall(page.read_text(encoding="utf-8"))]
+    assert len(names) == len(set(names)) > 25
+
+
+def test_marks_come_in_pairs(tables):
+    for page in tables.pages():
+        text = page.read_text(encoding="utf-8")
+        assert (
+            text.count("<!-- table: ")
+            == text.count("<!-- end of table -->")
+            == len(tables.BLOCK.findall(text))
+        )
+
+
+def test_a_changed_figure_is_noticed(tables):
+    page = ROOT / "docs/figures.md"
+    text = page.read_text(encoding="utf-8")
+    block = tables.BLOCK.search(text)
+    figure = re.search(r"\d+\.\d", block[0])
+    start = block.start() + figure.start()
+    changed = text[:start] + "999.9" + text[start + len(figure[0]) :]
+    assert changed != text
+    assert tables.written(changed) == text
+
+
+def test_a_run_writes_its_rows_and_keeps_the_tables_of_others(results, tmp_path, monkeypatch):
+    file = tmp_path / "x.json"
+
+    def main():
+        results.record("a", who="us", ms=1.23456789, many=(1, 2), bad=float("nan"), missing=None)
+        assert sys.argv[1:] == ["--quick", "/somewhere/data.txt"]
+
+    monkeypatch.setattr(sys, "argv", ["x.py", "--quick", "--json", str(file), "/somewhere/data.txt"])
+    results.benchmark(main)
+    first = results.load(file)["tables"]["a"]
+    assert first["rows"] == [{"who": "us", "ms": 1.23457, "many": [1, 2], "bad": None, "missing": None}]
+    assert first["options"] == ["--quick", "data.txt"]
+    assert first["machine"] == results.machine()
+    results.save(file, {"b": [{"n": 1}]}, [])
+    assert list(results.load(file)["tables"]) == ["a", "b"]
+    results.save(file, {"a": [{"n": 2}]}, [])
+    assert results.load(file)["tables"]["a"]["rows"] == [{"n": 2}]
+    assert results.load(file)["tables"]["b"]["rows"] == [{"n": 1}]
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+
+
+def test_a_run_without_json_writes_nothing(results, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["x.py"])
+    results.benchmark(lambda: results.record("a", n=1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_failed_or_measured_nothing_leaves_the_file_alone(results, tmp_path, monkeypatch):
+    file = tmp_path / "x.json"
+    results.save(file, {"a": [{"n": 1}]}, [])
+    before = file.read_bytes()
+    monkeypatch.setattr(sys, "argv", ["x.py", f"--json={file}"])
+    with pytest.raises(SystemExit, match="nothing was measured"):
+        results.benchmark(lambda: None)
+
+    def broken():
+        results.record("a", n=2)
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        results.benchmark(broken)
+    assert file.read_bytes() == before
+
+
+def test_json_wants_a_file(results, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["x.py", "--json"])
+    with pytest.raises(SystemExit, match="--json wants a file"):
+        results.benchmark(lambda: None)
+
+
+def test_another_json_file_is_refused(results, tmp_path):
+    (tmp_path / "x.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"x\.json has no results of a benchmark"):
+        results.load(tmp_path / "x.json")
+
+
+def test_a_table_is_written_as_its_layout_says(results, tables, tmp_path, monkeypatch):
+    layout = tables.Layout(
+        {"who": "{who}", "at .5": "{ms_05:,.1f}, {share_05:.1%}", "at 2": "{ms_2:,.1f}, {share_2:.1%}"},
+        {"ours": "`ours`"},
+        across="eta",
+    )
+    monkeypatch.setitem(tables.LAYOUTS, "x/t", layout)
+    rows = [
+        {"who": "ours", "eta": 0.5, "ms": 1234.56, "share": 0.5},
+        {"who": "ours", "eta": 2, "ms": 2.0, "share": None},
+    ]
+    results.save(tmp_path / "x.json", {"t": rows}, ["t"])
+    text = "<!-- table: x/t -->\nold\n<!-- end of table -->\nrest"
+    written = tables.written(text, tmp_path)
+    assert written.splitlines()[1:4] == [
+        "| who | at .5 | at 2 |",
+        "| --- | ---: | ---: |",
+        "| `ours` | 1,234.6, 50.0 % | 2.0, |",
+    ]
+    assert re.search(r"^\*`python benchmarks/x\.py t`, 20\d\d-.*load [\d.]+\.\*$", written, re.MULTILINE)
+    assert written.endswith("<!-- end of table -->\nrest")
+
+
+@pytest.mark.parametrize(
+    ("row", "error"), [("nobody", "0 rows are 'nobody'"), ("a=1", "2 rows are 'a=1'"), ("a=1&b=3", None)]
+)
+def test_a_cell_is_found_by_its_row(tables, row, error):
+    rows = [{"a": 1, "b": 2}, {"a": 1, "b": 3}]
+    if error is None:
+        assert tables._row(rows, row) == rows[1]
+    else:
+        with pytest.raises(LookupError, match=error):
+            tables._row(rows, row)
+
+
+def test_a_missing_table_is_named(tables, tmp_path):
+    (tmp_path / "x.json").write_text(json.dumps({"name": "x", "tables": {"a": {"rows": []}}}))
+    with pytest.raises(LookupError, match=r"x\.json has no table 'b'; it has a"):
+        tables.table_of("x/b", tmp_path)
