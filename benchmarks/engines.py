@@ -6,9 +6,10 @@ The documents are generated; what is relevant depends on the words of the title 
 One engine runs at a time, on this machine, one node each: the embedded index, Solr (`{!ltr}`, and our scorer
 beside it), OpenSearch (our scorer beside it; its own rescoring, `sltr`, where `RANKLOOP_OPENSEARCH_URL` names
 a cluster that has the plugin). The jars are fetched once, as the tests do. All use one model over the same
-features, which every engine has. Each row is asked other queries first, so that the engines have compiled
-what they run. Times are of the wall, one client; the last column is the CPU time of this process for a query,
-without the engine's, which other work on the machine does not stretch.
+features, which every engine has, and gives the ten best of the candidates. Each row is asked other queries
+first, so that the engines have compiled what they run; then the rows of an engine take turns, a part of the
+queries at a time, so that other work on the machine meets all of them. Times are of the wall, one client; the
+last column is the CPU time of this process for a query, without the engine's.
 """
 
 import argparse
@@ -35,7 +36,8 @@ from rankloop.metrics import evaluate
 from rankloop.search import Query
 from results import benchmark, record
 
-SEED, CANDIDATES, TREES, LEAVES, LEARNED, ROUNDS = 0, 1000, 500, 64, 80, 3
+SEED, CANDIDATES, TREES, LEAVES, LEARNED = 0, 1000, 500, 64, 80
+ROUNDS, PARTS, AGAIN, SHOWN = 3, 5, 5, 10
 VOCABULARY, TITLE, BODY = 30_000, 6, 60
 INDEX = "rankloop-benchmark"
 FIELDS = {"title": "text", "body": "text", "price": "number"}
@@ -75,11 +77,8 @@ def main() -> None:
             f"{TREES} trees of {LEAVES} leaves, {len(FEATURES)} features"
         )
         task = Task(documents, measured, list(learned_from.values()), labels, model)
-        pipeline = index.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> model
-        rows += [
-            timed("embedded: 1,000 candidates", index.retriever(k=CANDIDATES), task),
-            timed("embedded: with our scorer", pipeline, task),
-        ]
+        searches = {"1,000 candidates": index.retriever(k=CANDIDATES), "with our scorer": page(index, task)}
+        rows += timed("embedded", searches, task)
         for name, engine_rows in (("solr", solr), ("opensearch", opensearch)):
             try:
                 rows += engine_rows(Path(folder), task, rates)
@@ -161,19 +160,41 @@ def learn(index: rl.Index, queries: dict[str, str], labels: dict[str, dict[str, 
     return search.ranker
 
 
-def timed(name: str, search: Callable[[str], Any], task: Task) -> Row:
-    """Milliseconds of each query, which none before it has asked, and NDCG@10."""
-    for text in task.warm * ROUNDS:
-        search(text)
-    times, busy, run = [], [], {}
-    for qid, text in task.queries.items():
-        start, worked = time.perf_counter(), time.process_time()
-        ids = list(search(text).ids)[:10]
-        times.append(1000 * (time.perf_counter() - start))
-        busy.append(1000 * (time.process_time() - worked))
-        run[qid] = {str(id): float(-at) for at, id in enumerate(ids)}
+def timed(
+    engine: str,
+    searches: dict[str, Callable[[str], Any]],
+    task: Task,
+    before: Callable[[], object] = lambda: None,
+) -> list[Row]:
+    """Milliseconds of each query and NDCG@10 of each search; they take turns, beginning with another one."""
+    for search in searches.values():
+        for text in task.warm * ROUNDS:
+            search(text)
+    times: dict[str, list[float]] = {name: [] for name in searches}
+    busy: dict[str, list[float]] = {name: [] for name in searches}
+    runs: dict[str, dict[str, dict[str, float]]] = {name: {} for name in searches}
+    queries, names = list(task.queries.items()), list(searches)
+    for part in range(PARTS):
+        for name in names[part % len(names) :] + names[: part % len(names)]:
+            before()
+            for text in task.warm[:AGAIN]:
+                searches[name](text)
+            for qid, text in queries[part::PARTS]:
+                start, worked = time.perf_counter(), time.process_time()
+                ids = list(searches[name](text).ids)[:SHOWN]
+                times[name].append(1000 * (time.perf_counter() - start))
+                busy[name].append(1000 * (time.process_time() - worked))
+                runs[name][qid] = {str(id): float(-at) for at, id in enumerate(ids)}
     judged = {qid: task.labels[qid] for qid in task.queries}
-    return name, times, evaluate(run, judged, "ndcg@10").mean["ndcg@10"], float(np.median(busy))
+    return [
+        (
+            f"{engine}: {name}",
+            times[name],
+            evaluate(runs[name], judged, "ndcg@10").mean["ndcg@10"],
+            float(np.median(busy[name])),
+        )
+        for name in names
+    ]
 
 
 def solr(folder: Path, task: Task, rates: dict[str, float]) -> list[Row]:
@@ -190,19 +211,18 @@ def solr(folder: Path, task: Task, rates: dict[str, float]) -> list[Row]:
             queries=task.warm[:5],
         )  # fmt: skip
         print(told)
-        pipeline = engine.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> task.model
+        searches: dict[str, Callable[[str], Any]] = {
+            "its own answer": own_answer(engine),
+            "1,000 candidates": engine.retriever(k=CANDIDATES),
+            "{!ltr}": lambda text: engine.rescored(text, "m1", SHOWN, window=CANDIDATES),
+            "with our scorer": page(engine, task),
+        }
 
-        rows = []
-        for name, search in (
-            ("solr: its own answer", own_answer(engine)),
-            ("solr: 1,000 candidates", engine.retriever(k=CANDIDATES)),
-            ("solr: {!ltr}", lambda text: engine.rescored(text, "m1", 10, window=CANDIDATES)),
-            ("solr: with our scorer", pipeline),
-        ):
-            # Solr keeps answers until documents change; else a row would find those of the one before
+        def forget() -> None:
+            """Solr keeps answers until documents change; else a row would find those of the one before."""
             client.call("POST", client.collection("/update"), [task.documents[0]], commit="true")
-            rows.append(timed(name, search, task))
-        return rows
+
+        return timed("solr", searches, task, forget)
 
 
 def opensearch(folder: Path, task: Task, rates: dict[str, float]) -> list[Row]:
@@ -227,21 +247,26 @@ def over_opensearch(
             "its own answer, stored ids": own_answer(stored),
             "its own answer": own_answer(engine),
             "1,000 candidates": engine.retriever(k=CANDIDATES),
-            "with our scorer": engine.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> task.model,
+            "with our scorer": page(engine, task),
         }
         try:
             how = {"name": INDEX, "queries": task.warm[:5]}
             print(rl.engines.deploy(task.model, engine, rl.rankers.to_opensearch, **how))
-            searches["sltr"] = lambda text: engine.rescored(text, INDEX, 10, window=CANDIDATES)
+            searches["sltr"] = lambda text: engine.rescored(text, INDEX, SHOWN, window=CANDIDATES)
         except rl.engines.Unsupported as missing:
             print(f"opensearch: sltr is not measured, {missing}")
         for text in task.queries.values():
             engine.retrieve(text, 1)  # its words are counted, for a minute, so that all rows find that done
-        return [timed(f"opensearch: {name}", search, task) for name, search in searches.items()]
+        return timed("opensearch", searches, task)
     finally:
         with suppress(rl.engines.Unsupported, LookupError):  # it was not put there
             made.models.remove(INDEX)
         made.client.call("DELETE", made.client.index())
+
+
+def page(engine: Any, task: Task) -> Any:
+    """The ten best of the candidates by the model, scored in this process."""
+    return engine.retriever(k=CANDIDATES) >> rl.Features(FEATURES) >> task.model >> rl.first(SHOWN)
 
 
 def address_of(cluster: str, **options: Any) -> str:

@@ -144,6 +144,23 @@ def test_click_logs_under_any_name(tmp_path):
         assert len(read_clicks(tmp_path / name)) == 2
 
 
+def test_convert_counts_the_judgments_that_it_wrote(tmp_path):
+    """Not those that it read: two raters became one label, and nobody rated the last document."""
+    rated = [{"rating": 3, "user_email": "ann"}, {"rating": 2, "user_email": "bob"}]
+    pairs = [
+        {"query_text": "red", "doc_id": "17", "judgements": rated},
+        {"query_text": "red", "doc_id": "4", "judgements": [{"rating": None, "unrateable": True}]},
+    ]
+    book, out = tmp_path / "book.json", tmp_path / "out"
+    book.write_text(json.dumps({"name": "b", "query_doc_pairs": pairs}))
+    done = CliRunner().invoke(app, ["convert", str(book), str(out), "--format", "o19s"])
+    assert done.output.strip().endswith("out: 1 judgments, from 2 ratings")
+    done = CliRunner().invoke(app, ["convert", str(book), str(out), "--format", "quepid-book"])
+    assert done.output.strip().endswith("out: 2 judgments")
+    done = CliRunner().invoke(app, ["convert", str(book), str(out), "--format", "trec", "--json"])
+    assert json.loads(done.output)["judgments"] == 1
+
+
 def test_judgments_of_tools(tmp_path):
     """A run is measured against the ratings of a Quepid case, and the case becomes TREC judgments."""
     case, run = tmp_path / "case.csv", tmp_path / "run.txt"

@@ -335,6 +335,24 @@ def test_a_local_index_is_kept_in_step(fresh, opensearch, tmp_path):
     assert "d1" not in engine
 
 
+def test_the_engine_counts_only_words_that_the_local_index_does_not_have(fresh, opensearch, tmp_path):
+    made = fresh(replicas=1)
+    Index.create(tmp_path / "near.index", fields=FIELDS)
+    engine = OpenSearch(replace(made.address, options={"local": str(tmp_path / "near.index")}))
+    engine.add(documents(120))
+    made.add([{"id": "new", "title": "zebra crossing"}])  # another writer
+    asked, count = [], engine._statistics._count
+    engine._statistics._count = lambda wanted: asked.extend(wanted) or count(wanted)
+    known = engine.retrieve("red shoes", 5)
+    assert known.ids
+    assert not asked
+    assert "also words like" not in known.understood
+    assert "also words like shoez" in engine.retrieve("red shoez", 5).understood
+    assert {word for _, word in asked} == {"shoez"}
+    assert "also words like" not in engine.retrieve("zebra", 5).understood  # the engine has it
+    assert made.retrieve("red shoez", 5).understood == engine.retrieve("red shoez", 5).understood
+
+
 def test_ids_come_from_their_column_and_else_from_the_stored_field(fresh, opensearch, tmp_path):
     """Candidates are the same either way, in order; a document that others wrote without its id is found."""
     made = fresh({"title": "text", "price": "number"})

@@ -214,6 +214,19 @@ def test_trees_that_did_not_grow():
     np.testing.assert_array_equal(forest.score(X), booster.predict(X))
 
 
+@pytest.mark.parametrize("bins", [1, 1000, 1 << 16])
+def test_any_number_of_rows_in_any_number_of_blocks(bins, monkeypatch):
+    """Blocks go through a tree together, a last few rows walk: nobody can tell from the scores."""
+    X, y = data(rows=300)
+    booster = lightgbm.train({"verbose": -1, "num_leaves": 20, "num_threads": 1}, lightgbm.Dataset(X, y), 15)
+    forest = compile_forest(booster.model_to_string())
+    wanted = booster.predict(X, num_threads=1)
+    monkeypatch.setattr("rankloop.rankers.trees.forest._BINS", bins)
+    for rows in (*range(1, 30), 63, 64, 65, 80, 81, 127, 128, 129, 192, 210, 255, 299, 300):
+        np.testing.assert_array_equal(forest.score(X[:rows]), wanted[:rows])
+        np.testing.assert_array_equal(forest.score(X[-rows:]), wanted[-rows:])
+
+
 def test_many_rows_in_threads():
     X, y = data()
     booster = train(X, y)

@@ -153,6 +153,23 @@ def test_every_text_feature_equals_the_naive_one(tmp_path_factory, texts, query,
         assert found[at] == pytest.approx(np.array(flat), rel=1e-5, abs=1e-6)
 
 
+def test_long_documents_and_any_choice_of_features(tmp_path):
+    """Rows of more terms than are counted at once; a feature alone has the same bits as beside others."""
+    rng = np.random.default_rng(0)
+    vocabulary = [f"w{at}x" for at in range(400)]
+    sizes = (0, 1, 31, 32, 33, 64, 65, 200, 390)
+    bodies = [list(rng.choice(vocabulary, size)) + ["w7x"] * (at % 3) for at, size in enumerate(sizes)]
+    documents = [{"id": at, "title": "a", "body": " ".join(words)} for at, words in enumerate(bodies)]
+    index, ids = made(tmp_path / "long", documents, commits=2), range(len(sizes))
+    for word in (*vocabulary[::17], "w7x", "w398x", "w399x"):
+        counts = one(index, word, "tf_sum(body)", ids=ids)[:, 0]
+        assert counts.tolist() == [words.count(word) for words in bodies]
+    query, names = "w7x w20x w33x", [f"{name}(body)" for name in STATISTICS]
+    every = one(index, query, *names, ids=ids)
+    for at, name in enumerate(names):
+        np.testing.assert_array_equal(one(index, query, name, ids=ids)[:, 0], every[:, at])
+
+
 def test_many_candidates_equal_one_by_one(shop):
     features = Features.standard(shop)
     together = features.matrix(Candidates.of("red shoes", shop.snapshot, [3, 1, 2]))

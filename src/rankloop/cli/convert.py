@@ -81,8 +81,11 @@ def convert(
 
         read = read_judgments(sources[0])
         write_judgments(read, target, format=format)
-        about = {"target": str(target), "judgments": len(read)}
-        typer.echo(writer.dumps(about) if json else f"wrote {target}: {len(read):,} judgments")
+        written = sum(row.rated for row in (read if format == "quepid-book" else read.single()))
+        ratings = sum(row.rated for row in read)
+        about = {"target": str(target), "judgments": written}
+        several = f", from {ratings:,} ratings" if ratings > written else ""
+        typer.echo(writer.dumps(about) if json else f"wrote {target}: {written:,} judgments{several}")
         return
     kind = kind_of_dataset(source)
     if kind != "svmlight" and options:

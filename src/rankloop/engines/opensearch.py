@@ -252,14 +252,12 @@ class OpenSearch(RemoteEngine):
     def _writer(
         self, query: Query, model: BM25 | BM25F = _PLAIN, match: str = "any", typos: str = "never"
     ) -> QueryWriter:
-        """With `typos="missing"`, words that no searched field has are corrected; they are counted first."""
+        """With `typos="missing"`, words that no searched field has are corrected."""
         weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
         writer = QueryWriter(self.fields, self.schema.analyser, weights, match)
         wrong = frozenset() if typos == "never" else writer.every_word(query)
-        if wrong and typos == "missing":
-            wanted = [(tuple(weights), word) for word in wrong]
-            counts = self._statistics.of(wanted).counts
-            wrong = frozenset(word for fields, word in wanted if not counts[fields, word])
+        if typos == "missing":
+            wrong = self._missing(wrong, tuple(weights))
         return replace(writer, misspelt=wrong)
 
     def _read_schema(self) -> tuple[Manifest, int]:

@@ -240,6 +240,21 @@ class RemoteEngine(ABC):
             "run rankloop index again"
         ]
 
+    def _missing(self, words: Iterable[str], fields: tuple[str, ...]) -> frozenset[str]:
+        """Words that no document has in any of some text fields.
+
+        The engine is asked about those that the local index does not have.
+        """
+        snapshot = self.snapshot
+        terms = [(snapshot.text_fields.index(name), snapshot.analyser(name)) for name in fields]
+        wanted = [
+            (fields, word)
+            for word in words
+            if not any(snapshot.df(at, term) for at, analyser in terms for term in analyser.terms(word))
+        ]
+        counts = self._statistics.of(wanted).counts if wanted else {}
+        return frozenset(word for fields, word in wanted if not counts[fields, word])
+
     def _show_changes(self) -> None:
         self._publish()
         self._counted = None

@@ -73,8 +73,8 @@ def read_answer(
         understood=understood,
         partial=partial(found),
         seconds=seconds,
-        clauses=_clauses(hits),
-        documents=tuple([hit["_source"] for hit in hits if "_source" in hit]),
+        clauses=_clauses(hits) if key is None else {},  # beside columns, neither was asked for
+        documents=tuple([hit["_source"] for hit in hits if "_source" in hit]) if key is None else (),
     )
 
 

@@ -18,6 +18,7 @@ __all__ = ["Forest", "aligned", "plain"]
 
 _FEW = 16  # up to so many documents (more with large trees) walk from root to leaf, eight at a time
 _ALONE = 5  # up to so many documents walk one by one, through sixteen trees at a time
+_BINS = 1 << 16  # bytes of bins of the blocks that a tree passes in a row, for the cache
 _MANY = 4096  # fewer documents than this stay in one thread
 
 
@@ -85,28 +86,35 @@ class Forest:
 
     def _add(self, X: Array, scores: Floats) -> None:
         """Add all trees, for blocks of 64 documents, of eight, or of one, whichever costs least."""
-        rows = len(X)
-        bins = aligned(max(1, len(self.columns)) * LANES)
-        if rows > self._few:
+        rows, columns = len(X), max(1, len(self.columns))
+        binned = (self.columns, self.edges, self.table, self.special, self.constants[1])
+        forest = (self.words, self.trees, self.values)
+        blocked = self._blocked(rows)
+        if blocked:
+            blocks = min(-(-blocked // LANES), max(1, _BINS // (columns * LANES)))
+            most, bins = blocks * LANES, aligned(blocks * columns * LANES)
             reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
-        a = 0
+            for a in range(0, blocked, most):
+                some, to = plain(X[a : min(blocked, a + most)]), scores[a : min(blocked, a + most)]
+                add_blocks(some, *binned, *forest, bins, reached, leaf, to)
+        bins = aligned(columns * 8)
+        a = blocked
         while rows - a > _ALONE:
-            width = self._block if rows - a > self._few else 8
-            b = min(rows, a + width)
-            some = plain(X[a:b])
-            to_bins(some, self.columns, self.edges, self.table, self.special, self.constants[1], width, bins)
-            if width == LANES:
-                add_blocks(bins, self.words, self.trees, self.values, reached, leaf, scores[a:b])
-            else:
-                add_by_eight(bins, self.words, self.trees, self.values, scores[a:b])
-            a = b
+            some, to = plain(X[a : a + 8]), scores[a : a + 8]
+            to_bins(some, *binned, 8, bins)
+            add_by_eight(bins, *forest, to)
+            a += len(some)
         if a < rows:
             self._add_alone(X[a:], scores[a:])
 
-    @cached_property
-    def _block(self) -> int:
-        """Documents of a block: 64, or 8 that walk where a tree has too many leaves."""
-        return LANES if self.trees[:, 1].max(initial=0) < MOST_LEAVES else 8
+    def _blocked(self, rows: int) -> int:
+        """How many of the first rows are scored in blocks of 64: all, but for a last few that walk.
+
+        All walk where a tree has too many leaves for a block.
+        """
+        if self.trees[:, 1].max(initial=0) >= MOST_LEAVES:
+            return 0
+        return rows if rows % LANES > self._few else rows - rows % LANES
 
     @cached_property
     def _few(self) -> int:

@@ -29,7 +29,10 @@ def _over(typing: Any, bins: Any, first: Any, edge: Any) -> tuple[Any, Codegen]:
         array, start, limit = args
         values = builder.load(_address(context, builder, signature.args[0], array, start, _BYTES), align=1)
         above = builder.icmp_unsigned(">", values, _all(builder, builder.trunc(limit, _BYTE)))
-        return builder.bitcast(above, _WORD)
+        word = builder.bitcast(above, _WORD)
+        # No instruction, but the word must lie in a general register: LLVM would keep it in a mask register,
+        # where storing it takes twice as long (on AVX-512; elsewhere nothing changes).
+        return builder.asm(ir.FunctionType(_WORD, [_WORD]), "", "=r,0", [word], False)
 
     return types.int64(bins, types.int64, types.int64), codegen
 

@@ -64,19 +64,39 @@ def find_leaves(bins: Bytes, tree: Ints, nodes: int, reached: Ints, leaf: Bytes)
 
 @kernel
 def add_blocks(
-    bins: Bytes, words: Ints, trees: Ints, values: Floats, reached: Ints, leaf: Bytes, out: Floats
+    X: Array,
+    columns: Ints,
+    edges: Floats,
+    table: Bytes,
+    special: Bytes,
+    zero: float,
+    words: Ints,
+    trees: Ints,
+    values: Floats,
+    bins: Bytes,
+    reached: Ints,
+    leaf: Bytes,
+    out: Floats,
 ) -> None:
-    """Add every tree to the scores of up to 64 documents.
+    """Add every tree to the scores of documents, 64 at a time.
 
-    The cost is the number of nodes, for any number of documents. A row of `trees` is first word, nodes, first
-    leaf.
+    The cost of a block is the number of nodes, also for fewer than 64 documents. A tree passes all blocks
+    while its nodes are in the cache. A row of `trees` is first word, nodes, first leaf; `bins` has 64 places
+    for each column and block.
     """
+    rows, size = len(X), len(columns) * LANES
+    blocks = (rows + LANES - 1) // LANES
+    for b in range(blocks):
+        some = X[b * LANES : (b + 1) * LANES]
+        to_bins(some, columns, edges, table, special, zero, LANES, bins[b * size : (b + 1) * size])
     for t in range(len(trees)):
         start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
-        find_leaves(bins, words[start : start + nodes], nodes, reached, leaf)
-        mine = values[leaves : leaves + nodes + 1]
-        for d in range(len(out)):
-            out[d] += mine[leaf[d]]
+        tree, mine = words[start : start + nodes], values[leaves : leaves + nodes + 1]
+        for b in range(blocks):
+            find_leaves(bins[b * size : (b + 1) * size], tree, nodes, reached, leaf)
+            scores = out[b * LANES : (b + 1) * LANES]
+            for d in range(len(scores)):
+                scores[d] += mine[leaf[d]]
 
 
 @kernel

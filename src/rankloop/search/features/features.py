@@ -17,7 +17,7 @@ from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
 from rankloop.search.features.kernels import PROXIMITY, STATISTICS
 from rankloop.search.features.query_terms import WHOLE, QueryTerms, query_terms, whole_fields
-from rankloop.search.features.text import TEXT, proximities, text_statistics
+from rankloop.search.features.text import OF_ALL_TERMS, TEXT, proximities, text_statistics
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.vectors import similarities
@@ -186,7 +186,9 @@ class Features(Stage):
             part = slice(None) if len(inside) == len(found) else inside[:, None]
             for field, (to, which, near_to, near) in text.items():
                 if len(to):
-                    block = text_statistics(found.snapshot, segment, documents, field, words[field])
+                    whole = bool(np.isin(OF_ALL_TERMS, which).any())
+                    given = (found.snapshot, segment, documents, field, words[field])
+                    block = text_statistics(*given, whole=whole)
                     out[part, to] = block[:, which]
                 if len(near_to):
                     block = proximities(found.snapshot, segment, documents, field, words[field])

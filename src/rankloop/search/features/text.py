@@ -12,17 +12,27 @@ from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.top import term_frequencies
 
-__all__ = ["TEXT", "proximities", "text_statistics"]
+__all__ = ["OF_ALL_TERMS", "TEXT", "proximities", "text_statistics"]
 
 TEXT = (*STATISTICS, *PROXIMITY)
+OF_ALL_TERMS = tuple(STATISTICS.index(name) for name in ("cosine", "lm_absolute"))
 
 Block = Floats
 
 
 def text_statistics(
-    snapshot: Snapshot, segment: Segment, documents: Ints, field: str, words: QueryTerms
+    snapshot: Snapshot,
+    segment: Segment,
+    documents: Ints,
+    field: str,
+    words: QueryTerms,
+    *,
+    whole: bool = True,
 ) -> Block:
-    """`STATISTICS` of documents of a segment: one row each."""
+    """`STATISTICS` of documents of a segment: one row each.
+
+    Without `whole`, those in `OF_ALL_TERMS` are left out: they need all terms of each document.
+    """
     fields = _fields(snapshot, field)
     terms = _numbers(segment, words.terms)
     tf = np.zeros((len(documents), len(terms)), np.int32)
@@ -30,7 +40,10 @@ def text_statistics(
         tf += term_frequencies(
             segment.forward, segment.documents, documents, np.full(len(terms), one, np.int64), terms
         )
-    norm, unique = _norms(snapshot, segment, fields, documents)
+    if whole:
+        norm, unique = _norms(snapshot, segment, fields, documents)
+    else:
+        norm, unique = np.zeros(len(documents)), np.ones(len(documents), np.int64)
     out = np.empty((len(documents), len(STATISTICS)))
     length = segment.lengths[np.ix_(np.array(fields), documents)].sum(0, dtype=np.int64)
     statistics(

@@ -156,10 +156,11 @@ class Segment:
         return self.arrays["vocabulary.bytes"][offsets[number] : offsets[number + 1]].tobytes()
 
     def _first_not_below(self, wanted: bytes) -> int:
+        offsets, data = self.arrays["vocabulary.offsets"].data, self.arrays["vocabulary.bytes"].data
         low, high = 0, self.terms
         while low < high:
             middle = (low + high) // 2
-            if self._term_bytes(middle) < wanted:
+            if bytes(data[offsets[middle] : offsets[middle + 1]]) < wanted:
                 low = middle + 1
             else:
                 high = middle

@@ -11,6 +11,7 @@ from rankloop.search.index.postings import Forward
 __all__ = ["Postings", "shrink", "term_frequencies", "top_combined", "top_sum"]
 
 
+COUNTED = 32  # terms among which the place of one is counted, not searched
 BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
 
@@ -182,22 +183,30 @@ def top_combined(
 
 @kernel
 def term_frequencies(forward: Forward, documents: int, rows: Ints, field: Ints, term: Ints) -> Ints32:
-    """How often each (field, term) is in each document: documents x pairs, from the forward index."""
+    """How often each (field, term) is in each document: documents x pairs, from the forward index.
+
+    A binary search ends with counting among the last few terms: without branches to be guessed wrong, the
+    processor already loads the next document while this one's memory is on its way.
+    """
     offsets, terms, tf = forward.offsets, forward.terms, forward.tf
     found = np.zeros((len(rows), len(field)), np.int32)
     for i in range(len(rows)):
         for j in range(len(field)):
             if term[j] < 0:
                 continue
-            row = field[j] * documents + rows[i]
+            row, wanted = field[j] * documents + rows[i], np.int32(term[j])
             low, high = offsets[row], offsets[row + 1]
             end = high
-            while low < high:
+            while high - low > COUNTED:
                 middle = (low + high) // 2
-                if terms[middle] < term[j]:
+                if terms[middle] < wanted:
                     low = middle + 1
                 else:
                     high = middle
-            if low < end and terms[low] == term[j]:
+            below = 0
+            for one in terms[low:high]:
+                below += one < wanted
+            low += below
+            if low < end and terms[low] == wanted:
                 found[i, j] = tf[low]
     return found
