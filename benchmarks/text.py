@@ -3,7 +3,8 @@
 RANKLOOP_DATA=... python benchmarks/text.py [--part valid | test] [--queries n] [--skip n] [--tuned n]
     [--hybrids]                         only BM25 beside hybrids, among them linear ones with learned weights
     [--lists FILE]                      write the lists that `cross_encoders.py` trains on and scores
-    [--scores FILE --made-of LISTS]     re-rank the same lists with its scores, and train trees with them
+    [--scores FILE --made-of LISTS]     re-rank the same lists with its scores, and train trees with them;
+                                        with --markdown as the table of docs/text.md
     [--latency --made-of LISTS]         the time of a cross-encoder for 100 candidates
 
 The encoder is all-MiniLM-L6-v2 with int8 weights (`rankloop encoders get minilm`), which saw no judgments.
@@ -38,6 +39,7 @@ from rankloop.search import (
     Query,
     Retriever,
     generic_words,
+    hybrid_features,
     rm3,
     tune_weights,
 )
@@ -49,6 +51,7 @@ from search_quality import movie_index as featured_index
 
 LONG = ("title", "overview", "tags", "genres")  # the text of the field `meaning`; `named` has the title alone
 HYBRIDS = {"title": ["named"], "text": ["meaning"], "title and text": ["named", "meaning"]}
+FIELDS_TUNED = 500  # training queries for the weights of fields: on validation better than 1,000
 WORDS = BM25F(length="whole", fields=dict.fromkeys(TEXTS, 1.0))
 
 
@@ -58,10 +61,11 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=10**9, help="at most so many are measured")
     parser.add_argument("--skip", type=int, default=0, help="queries of the part that are left out")
     parser.add_argument("--hybrids", action="store_true", help="only BM25 beside hybrids of title and text")
-    parser.add_argument("--tuned", type=int, default=500, help="training queries for weights")
+    parser.add_argument("--tuned", type=int, default=1000, help="training queries for weights of sources")
     parser.add_argument("--lists", type=Path)
     parser.add_argument("--scores", type=Path)
     parser.add_argument("--made-of", type=Path)
+    parser.add_argument("--markdown", action="store_true", help="the table of --scores as in docs/text.md")
     parser.add_argument("--latency", action="store_true")
     parser.add_argument(
         "--titles", action="store_true", help="encode titles alone, which is ten times faster"
@@ -80,18 +84,21 @@ def main() -> None:
         latency(options.made_of)
         return
     if options.scores:
-        with_trees(data, options.made_of, options.scores, options.part, texts, qrels)
+        orders, lists = with_trees(data, options.made_of, options.scores, options.part, texts, qrels)
+        judged = {qid: qrels[qid] for qid in lists.qid.tolist()}
+        report(orders, lists, judged, "trees", markdown=options.markdown)
         return
     with tempfile.TemporaryDirectory() as folder:
         encoder = open_encoder("minilm")
         index = movie_index(Path(folder) / "movies", data, encoder, options.titles)
         print(
             f"\nmovies: {len(index):,} documents; {len(measured):,} queries of the {options.part} part; "
-            f"weights tuned on {len(train):,} training queries; {POOL} candidates a source"
+            f"weights learned on {len(train):,} training queries, those of fields on {FIELDS_TUNED}; {POOL} "
+            "candidates a source"
         )
         judged = {qid: qrels[qid] for qid in measured}
         if options.hybrids:
-            best = tuned_fields(index, train, qrels)
+            best = tuned_fields(index, dict(list(train.items())[:FIELDS_TUNED]), qrels)
             show(hybrids(index, encoder, best, train, qrels), measured, judged)
             return
         show(retrievers(index, encoder, train, qrels), measured, judged)
@@ -132,7 +139,7 @@ def retrievers(index: Index, encoder: OnnxEncoder, train: dict, qrels: dict) -> 
     def by(*fields: str, words: bool = True) -> Retriever:
         return index.retriever(k=POOL, model=best, words=words, vectors=dict.fromkeys(fields, encoder))
 
-    best = tuned_fields(index, train, qrels)
+    best = tuned_fields(index, dict(list(train.items())[:FIELDS_TUNED]), qrels)
 
     made: dict[str, Any] = {
         "BM25, tuned fields": by(),
@@ -147,27 +154,35 @@ def retrievers(index: Index, encoder: OnnxEncoder, train: dict, qrels: dict) -> 
         shares = ", ".join(f"{source} {weight:.2f}" for source, weight in (both.weights or {}).items())
         print(f"hybrid with {name}: {shares}", flush=True)
         made[f"hybrid, BM25 and {name}"] = both
-        each = HybridWeights(k=10).fit(both, train, qrels)
-        v, serves = each.verdict_, "single weights" if each.ranker_ is None else "weights per query"
-        print(
-            f"  per query, held out: {v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]; {serves} serve",
-            flush=True,
-        )
+        each = HybridWeights().fit(both, train, qrels)
+        told(each)
         made[f"the same with {name}, guarded"] = both >> each
     return made
 
 
 def hybrids(index: Index, encoder: OnnxEncoder, best: BM25, train: dict, qrels: dict) -> dict[str, Any]:
-    """One weight a source, or one for BM25 of every field and for each cosine, learned by our loss."""
+    """One weight a source; weights per query; and weights of fields over words' candidates."""
     vectors = dict.fromkeys(encoded(index), encoder)
     words = index.retriever(k=POOL, model=best, vectors={})
     both = index.retriever(k=POOL, model=best, vectors=vectors).tune(train, qrels)
-    names = [*(f"bm25({field})" for field in TEXTS), *(f"similarity({field})" for field in vectors)]
-    rows: dict[str, Any] = {"BM25, tuned fields": words, "hybrid, one weight a source": both}
-    for name, source in {"both sources' candidates": both, "words' candidates": words}.items():
-        search = source >> Features(names, encoders=vectors) >> LinearRanker(loss="lambdarank")
-        rows[f"hybrid, learned, {name}"] = search.fit(train, qrels, among="retrieved")
-    return rows
+    each = both >> HybridWeights()
+    told(each.fit(train, qrels).stages[1])
+    learned = words >> hybrid_features(index, encoders=vectors) >> LinearRanker(loss="lambdarank")
+    return {
+        "BM25, tuned fields": words,
+        "hybrid, one weight a source": both,
+        "hybrid, weights per query, guarded": each,
+        "hybrid, learned, words' candidates": learned.fit(train, qrels, among="retrieved"),
+    }
+
+
+def told(weights: HybridWeights) -> None:
+    """What the guard saw on held-out training queries, and what serves."""
+    v, serves = weights.verdict_, "single weights" if weights.ranker_ is None else "weights per query"
+    print(
+        f"  per query, held out: {v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]; {serves} serve",
+        flush=True,
+    )
 
 
 def show(rows: dict[str, Any], measured: dict, judged: dict) -> None:
@@ -287,8 +302,10 @@ def spelled(film: dict) -> str:
     return "\n".join(str(one) for one in few if one)
 
 
-def with_trees(data: Path, made_of: Path, scores: Path, part: str, texts: dict, qrels: dict) -> None:
-    """The retrieved lists, ordered again: by cross-encoders, and by trees with and without their scores."""
+def with_trees(
+    data: Path, made_of: Path, scores: Path, part: str, texts: dict, qrels: dict
+) -> tuple[dict[str, np.ndarray], Any]:
+    """Scores for the retrieved lists, by cross-encoders and by trees with and without their scores."""
     lists, _ = read_lists(made_of)
     with np.load(scores) as read:
         given = dict(read)
@@ -304,7 +321,6 @@ def with_trees(data: Path, made_of: Path, scores: Path, part: str, texts: dict, 
         features = every.without(*(name for name in every.names if name.split("(")[0] not in FAMILIES))
         sets = {name: described(index, features, lists[name], texts) for name in ("train", "valid", part)}
     measured = lists[part]
-    judged = {qid: qrels[qid] for qid in measured.qid.tolist()}
     print(
         f"\nfull retrieval, {POOL} candidates of the tuned BM25; {measured.n_queries:,} queries; unjudged = 0"
     )
@@ -324,7 +340,7 @@ def with_trees(data: Path, made_of: Path, scores: Path, part: str, texts: dict, 
     }.items():
         orders[name] = trees("lambdarank").fit(some["train"], some["valid"]).predict(some[part])
     orders["trees, taught by it"] = taught(sets, given["train/crossed"]).predict(sets[part])
-    report(orders, measured, judged, "trees")
+    return orders, measured
 
 
 def described(index: Index, features: Features, lists: Any, texts: dict) -> Any:
@@ -362,7 +378,8 @@ def taught(sets: dict, scores: np.ndarray) -> LambdaMART:
     return trees("lambdarank").fit(sets["train"].replace(y=(sets["train"].y + soft) / 2), sets["valid"])
 
 
-def report(orders: dict, lists: Any, judged: dict, baseline: str) -> None:
+def report(orders: dict, lists: Any, judged: dict, baseline: str, *, markdown: bool = False) -> None:
+    """NDCG@10 of each order and its difference from the baseline, with intervals."""
     runs: dict[str, dict] = {name: {} for name in orders}
     for at, qid in enumerate(lists.qid.tolist()):
         inside = slice(int(lists.offsets[at]), int(lists.offsets[at + 1]))
@@ -370,14 +387,24 @@ def report(orders: dict, lists: Any, judged: dict, baseline: str) -> None:
         for name, values in orders.items():
             runs[name][qid] = dict(zip(ids, values[inside].tolist(), strict=True))
     verdicts = compare(runs, judged, NDCG, baseline=baseline).verdicts[NDCG]
-    print(f"{'':<34}{'ndcg@10':>8}{'95 % interval':>19}{'less ' + baseline:>28}")
+    head = f"{'':<34}{'ndcg@10':>8}{'95 % interval':>19}{'less ' + baseline:>28}"
+    print(f"| | NDCG@10 | less the {baseline} |\n|---|---|---|" if markdown else head)
     for name, run in runs.items():
         found = evaluate(run, judged, [NDCG])
-        low, high = found.interval[NDCG]
-        v = verdicts.get(name)
-        against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]" if v else ""
-        record("with trees", who=name, ndcg=found.mean[NDCG], low=low, high=high, against=against)
-        print(f"{name:<34}{found.mean[NDCG]:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{against:>28}", flush=True)
+        mean, (low, high), v = found.mean[NDCG], found.interval[NDCG], verdicts.get(name)
+        margin = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}]" if v else ""
+        record("with trees", who=name, ndcg=mean, low=low, high=high, against=margin)
+        if markdown:
+            against = f"{short(v.difference, '+')} [{short(v.low, '+')}, {short(v.high, '+')}]" if v else ""
+            print(f"| {name} | {short(mean)} [{short(low)}, {short(high)}] | {against} |", flush=True)
+            continue
+        print(f"{name:<34}{mean:>8.4f}{f'[{low:.4f}, {high:.4f}]':>19}{margin:>28}", flush=True)
+
+
+def short(value: float, sign: str = "") -> str:
+    """Three decimals without the zero before the point: .912, -.004."""
+    made = f"{value:{sign}.3f}"
+    return made.replace("0.", ".", 1) if abs(value) < 1 else made
 
 
 def latency(lists_file: Path) -> None:

@@ -1,11 +1,12 @@
-"""Weights per query: learned where they help, refused where nothing differs."""
+"""Learned weights of sources: taken where they help, refused where nothing differs, saved with a pipeline."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rankloop.search import HybridWeights, Index, first
+from rankloop.rankers import LinearRanker
+from rankloop.search import Features, HybridWeights, Index, first, load_pipeline
 from rankloop.search.hybrid_weights import looks
 
 
@@ -93,3 +94,86 @@ def test_wrong_use_says_so(index):
         HybridWeights()(search("red"))
     with pytest.raises(ValueError, match="folds is at least 2"):
         HybridWeights(folds=1)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """Words are right for short queries and vectors for long ones, which the number of words tells."""
+    rng = np.random.default_rng(3)
+    made = Index.create(
+        tmp_path_factory.mktemp("s") / "i", {"title": "text", "body": "text", "v": "vector:2"}
+    )
+    angles = rng.uniform(0, np.pi / 2, 120)
+    made.add(
+        {"id": i, "title": "red " * (i % 7), "body": "thing", "v": [np.cos(one), np.sin(one)]}
+        for i, one in enumerate(angles)
+    )
+    made.commit()
+    queries = {
+        i: "red thing" if i % 2 else "red thing which is not really red but upright" for i in range(24)
+    }
+    judged = {
+        i: {j: int(j % 7 == 6 if i % 2 else one > 1.3) for j, one in enumerate(angles)} for i in range(24)
+    }
+    return made, queries, judged
+
+
+def upright(text):
+    return [0.0, 1.0]
+
+
+def test_a_pipeline_fits_and_saves_them(shop, tmp_path):
+    index, queries, judged = shop
+    source = index.retriever(k=120, vectors={"v": upright})
+    search = source >> HybridWeights(folds=2) >> first(10)
+    with pytest.raises(ValueError, match="fit it before it is saved"):
+        search.save(tmp_path / "early")
+    search.fit(queries, judged).save(tmp_path / "saved")
+    assert search.stages[0].weights is not None
+    assert search.stages[1].ranker_ is not None
+    loaded = load_pipeline(tmp_path / "saved", index, encoders={"v": upright})
+    for query in (*queries.values(), "nothing", "red"):
+        np.testing.assert_array_equal(loaded(query).ids, search(query).ids)
+        np.testing.assert_array_equal(loaded(query).scores, search(query).scores)
+    assert loaded.fingerprint == search.fingerprint
+    assert loaded.stages[1].verdict_ == search.stages[1].verdict_
+    single = source.tune(queries, judged) >> HybridWeights(folds=2, confidence=0.9999999) >> first(10)
+    assert single.fit(queries, judged).fingerprint != search.fingerprint
+
+
+def test_single_weights_are_saved_as_well(shop, tmp_path):
+    """Without weights of its own the retriever counts sources alike; the stage brings those it tuned."""
+    index, queries, judged = shop
+    source = index.retriever(k=120, vectors={"v": upright})
+    stage = HybridWeights(folds=2).fit(source, queries, judged)
+    stage.ranker_ = None
+    (source >> stage).save(tmp_path / "single")
+    loaded = load_pipeline(tmp_path / "single", index, encoders={"v": upright})
+    np.testing.assert_array_equal(loaded("red").scores, (source >> stage)("red").scores)
+    stage.weights_ = np.ones(3)
+    with pytest.raises(ValueError, match="hybrid weights are damaged"):
+        HybridWeights.from_bytes(stage.to_bytes())
+
+
+def test_a_ranker_after_learned_weights_is_fitted_too(shop, tmp_path):
+    """The encoder is the retriever's alone: it must not change what the features are known by."""
+    index, queries, judged = shop
+    search = (
+        index.retriever(k=120, vectors={"v": upright})
+        >> HybridWeights(folds=2)
+        >> Features(["bm25(title)", "bm25(body)"])
+        >> LinearRanker()
+    )
+    search.fit(queries, judged, among="retrieved").save(tmp_path / "both")
+    loaded = load_pipeline(tmp_path / "both", index, encoders={"v": upright})
+    np.testing.assert_array_equal(loaded("red").scores, search("red").scores)
+    with pytest.raises(ValueError, match=r"HybridWeights follow index\.retriever"):
+        ((lambda query: index.retriever()(query)) >> HybridWeights()).fit(queries, judged)
+
+
+def test_the_sources_are_those_of_a_query_that_both_answer(shop):
+    """The first query has no word, so that words do not list anything for it."""
+    index, queries, judged = shop
+    source = index.retriever(k=120, vectors={"v": upright})
+    stage = HybridWeights(folds=2).fit(source, {"-": "", **queries}, {"-": {1: 1}, **judged})
+    assert stage.sources_ == ["words", "v"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.search import BM25, Index, first
+from rankloop.search import BM25, Index, first, load_pipeline
 from rankloop.search.bm25 import Leaf
 from rankloop.search.rm3 import relevance_model, rm3
 
@@ -100,3 +100,19 @@ def test_wrong_settings_say_so(index, tmp_path):
     dense = Index.create(tmp_path / "v", {"title": "text", "v": "vector:2"})
     with pytest.raises(ValueError, match="search by words"):
         rm3(dense.retriever(vectors={"v": None}))
+
+
+def test_its_settings_are_saved_with_the_pipeline(index, tmp_path):
+    search = rm3(
+        index.retriever(k=4, model=BM25(k1=0.9)), documents=2, terms=3, lambda_=0.3, common=1.0
+    ) >> first(3)
+    search.save(tmp_path / "feedback")
+    loaded = load_pipeline(tmp_path / "feedback", index)
+    assert loaded.stages[0].settings == {"documents": 2, "terms": 3, "lambda_": 0.3, "common": 1.0}
+    assert loaded.stages[0].retriever.model == BM25(k1=0.9)
+    for query in ("ape", "dog fox", "nothing"):
+        np.testing.assert_array_equal(loaded(query).ids, search(query).ids)
+        np.testing.assert_array_equal(loaded(query).scores, search(query).scores)
+    assert loaded.fingerprint == search.fingerprint
+    other = rm3(index.retriever(k=4, model=BM25(k1=0.9)), documents=3) >> first(3)
+    assert other.fingerprint != search.fingerprint

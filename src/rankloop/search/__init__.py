@@ -18,6 +18,7 @@ from rankloop.search.features.url_length import url_length
 from rankloop.search.field import Field
 from rankloop.search.first import first
 from rankloop.search.hit import Hit
+from rankloop.search.hybrid_features import hybrid_features
 from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.index import Index
 from rankloop.search.infer_fields import infer_fields
@@ -61,6 +62,7 @@ __all__ = [
     "diversify",
     "first",
     "generic_words",
+    "hybrid_features",
     "infer_fields",
     "link_signals",
     "load_pipeline",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from rankloop import _archive
 from rankloop._arrays import Floats
 from rankloop.search.bm25 import idf
 from rankloop.search.candidates import Candidates
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["HybridWeights", "looks"]
 
 TOP = 10  # ranks of each list that are looked at
+_KIND, _AGAIN = "hybrid weights", "fit and save the pipeline again"
+_SETTINGS = ("loss", "k", "folds", "confidence", "seed")
+_LEARNED = ("sources_", "tuned_")
 
 
 class HybridWeights(Stage):
@@ -33,11 +37,18 @@ class HybridWeights(Stage):
     those of `LinearRanker` under `loss`. They are used only if they are better than one weight per source on
     queries that they were not learned from (`folds` parts, paired NDCG@k): the interval of the gain must be
     above 0. Else `ranker_` is None and single weights serve: those of the retriever, or `weights_` where it
-    has none. `verdict_` holds the comparison.
+    has none. `verdict_` holds the comparison. `retriever >> HybridWeights()` is fitted by `fit` of the
+    pipeline, and saved with it.
     """
 
     def __init__(
-        self, *, loss: str = "ranknet", k: int = 10, folds: int = 5, confidence: float = 0.95, seed: int = 0
+        self,
+        *,
+        loss: str = "lambdarank",
+        k: int = 10,
+        folds: int = 5,
+        confidence: float = 0.95,
+        seed: int = 0,
     ) -> None:
         if folds < 2:
             raise ValueError(f"folds is at least 2, got {folds}")
@@ -57,6 +68,7 @@ class HybridWeights(Stage):
                 continue
             own = [max(grades[qid].get(str(id), 0.0), 0.0) for id in found.ids.tolist()]
             if max(own, default=0.0) > 0:
+                self.sources_ = list(found.sources)
                 pools.append(_units(found))
                 shapes.append(looks(found))
                 labels.append(own)
@@ -65,7 +77,6 @@ class HybridWeights(Stage):
                 f"at least {2 * self.folds} queries with a relevant document among the results of several "
                 f"sources are wanted, got {len(pools)}"
             )
-        self.sources_ = list(retriever(next(iter(queries.values()))).sources)
         self.learn(pools, np.array(shapes), labels)
         self.tuned_ = retriever.weights is not None
         return self
@@ -114,6 +125,37 @@ class HybridWeights(Stage):
     def __repr__(self) -> str:
         return f"HybridWeights(loss={self.loss!r})"
 
+    def to_bytes(self) -> bytes:
+        """What it learned, for the file of a pipeline."""
+        from rankloop.rankers.saving.load import dumps
+
+        if not hasattr(self, "weights_"):
+            raise ValueError("HybridWeights is not fitted; fit it before it is saved")
+        about = {name: getattr(self, name) for name in (*_SETTINGS, *_LEARNED)}
+        about["verdict_"] = self.verdict_._asdict()
+        members: dict[str, _archive.Member] = {"weights": self.weights_}
+        if self.ranker_ is not None:
+            members["ranker"] = dumps(self.ranker_)
+        return _archive.pack(_KIND, about, members)
+
+    @classmethod
+    def from_bytes(cls, whole: bytes) -> "HybridWeights":
+        """The stage whose `to_bytes` these are."""
+        from rankloop.metrics.results.verdict import Verdict
+        from rankloop.rankers.saving.load import loads
+
+        about, members = _archive.unpack(whole, _KIND, again=_AGAIN)
+        made = cls(**{name: about[name] for name in _SETTINGS})
+        for name in _LEARNED:
+            setattr(made, name, about[name])
+        made.verdict_ = Verdict(**about["verdict_"])
+        made.weights_ = np.asarray(members["weights"], np.float64)
+        if made.weights_.shape != (len(made.sources_),):
+            raise ValueError(f"the hybrid weights are damaged: they do not fit their sources; {_AGAIN}")
+        ranker = members.get("ranker")
+        made.ranker_ = loads(ranker) if isinstance(ranker, bytes) else None
+        return made
+
     def _tuned(self, pools: Sequence[Floats], labels: Sequence[Any], rows: Any) -> Floats:
         named = [{str(s): pools[q][:, s] for s in range(pools[q].shape[1])} for q in rows]
         weights, _ = tune_weights(named, [labels[q] for q in rows], k=self.k)
@@ -125,7 +167,7 @@ class HybridWeights(Stage):
 
         X = np.concatenate([_products(pools[q], shapes[q]) for q in rows])
         qid = np.repeat(rows, [len(pools[q]) for q in rows])
-        return LinearRanker(loss=self.loss).fit(
+        return LinearRanker(loss=self.loss, metric=f"ndcg@{self.k}").fit(
             RankingDataset(X, np.concatenate([labels[q] for q in rows]), qid)
         )
 

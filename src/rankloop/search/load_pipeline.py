@@ -21,12 +21,14 @@ from rankloop.search.diversify import diversify
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.first import first
+from rankloop.search.hybrid_weights import HybridWeights
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.late_interaction import LateInteraction
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.ranked import Ranked
 from rankloop.search.rerank import rerank
 from rankloop.search.retriever import Retriever
+from rankloop.search.rm3 import rm3
 from rankloop.search.searchable import Searchable
 from rankloop.search.stage import StageLike
 
@@ -91,11 +93,16 @@ def _parts(search: Pipeline) -> dict[str, str]:
     from rankloop.rankers.saving.load import dumps  # scikit-learn is slow to load, and not needed to search
 
     source = search.stages[0]
+    feedback = [{"class": "rm3", **source.settings}] if isinstance(source, rm3) else []
+    if isinstance(source, rm3):
+        source = source.retriever
     if not isinstance(source, Retriever):
-        raise ValueError(f"a saved pipeline starts with index.retriever(), got {source!r}")
+        raise ValueError(f"a saved pipeline starts with index.retriever() or rm3(), got {source!r}")
     rankers = [stage.ranker for stage in search.stages if isinstance(stage, Ranked)]
-    late = [stage.fingerprint for stage in search.stages if isinstance(stage, LateInteraction)]
-    by_text = isinstance(search._ranked, rerank) if len(rankers) == 1 else bool(late) and not rankers
+    others = [stage.fingerprint for stage in search.stages if isinstance(stage, LateInteraction)]
+    others += [_digest(stage.to_bytes()) for stage in search.stages if isinstance(stage, HybridWeights)]
+    others += [_hash(one) for one in feedback]
+    by_text = isinstance(search._ranked, rerank) if len(rankers) == 1 else bool(others) and not rankers
     snapshot = source.index.snapshot
     manifest = snapshot.manifest
     fields = {name: field.to_dict() for name, field in manifest.fields.items()}
@@ -104,7 +111,7 @@ def _parts(search: Pipeline) -> dict[str, str]:
         "index": _hash(_contents(snapshot)),
         "features": "" if by_text else search.features.version,
         "model": _digest(
-            b"".join(map(dumps, rankers if late else rankers or [search.ranker])) + "".join(late).encode()
+            b"".join(map(dumps, rankers if others else rankers or [search.ranker])) + "".join(others).encode()
         ),
     }
 
@@ -129,8 +136,14 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
         options = _as_json({name: getattr(stage, name) for name in _OPTIONS})
         model = {"class": type(stage.model).__name__, **asdict(stage.model)}
         return {"retriever": options, "model": model, "vectors": list(stage.vectors or {})}
+    if isinstance(stage, rm3):
+        return {"rm3": stage.settings, "over": _saved(stage.retriever, at, members)}
+    if isinstance(stage, HybridWeights):
+        members[f"hybrid-{at}"] = stage.to_bytes()
+        return {"hybrid": f"hybrid-{at}"}
     if isinstance(stage, Features):
-        return {"features": stage.names, "own": [one.__name__ for one in stage.declared if callable(one)]}
+        own = [one.__name__ for one in stage.declared if callable(one)]
+        return {"features": stage.names, "own": own, "encoders": sorted(stage.encoders)}
     if isinstance(stage, rerank):
         members[f"model-{at}"] = dumps(stage.ranker)
         return {"rerank": f"model-{at}", "k": stage.k}
@@ -147,8 +160,8 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
     if isinstance(stage, first):
         return {"first": stage.k}
     raise ValueError(
-        f"{stage!r} cannot be saved: a file holds a retriever, features, rankers, LateInteraction, "
-        "collapse(), diversify() and first(k); join the rest after loading"
+        f"{stage!r} cannot be saved: a file holds a retriever, rm3(), HybridWeights, features, rankers, "
+        "LateInteraction, collapse(), diversify() and first(k); join the rest after loading"
     )
 
 
@@ -168,12 +181,18 @@ def _restored(
         known: dict[str, Callable[[str], ArrayLike]] = {**getattr(index, "encoders", {}), **encoders}
         vectors = {name: known.get(name) for name in saved["vectors"]}
         return index.retriever(**saved["retriever"], model=kind(**scorer), vectors=vectors)
+    if "rm3" in saved:
+        source = _restored(saved["over"], index, members, own, encoders, history)
+        assert isinstance(source, Retriever)
+        return rm3(source, **saved["rm3"])
     if "features" in saved:
         missing = [name for name in saved["own"] if name not in own]
         if missing:
             raise ValueError(f"the pipeline has a feature of your own: load it with functions=[{missing[0]}]")
         declared = [own[name] if name in saved["own"] else name for name in saved["features"]]
-        return Features.over(index, declared, encoders=encoders, history=history)
+        theirs = saved.get("encoders", list(encoders))  # others are the retriever's
+        used = {name: one for name, one in encoders.items() if name in theirs}
+        return Features.over(index, declared, encoders=used, history=history)
     if "ranker" in saved or "rerank" in saved:
         model = members[saved.get("ranker") or saved["rerank"]]
         assert isinstance(model, bytes)
@@ -182,6 +201,10 @@ def _restored(
         stored = members[saved["late"]]
         assert isinstance(stored, bytes)
         return LateInteraction.from_bytes(stored)
+    if "hybrid" in saved:
+        learned = members[saved["hybrid"]]
+        assert isinstance(learned, bytes)
+        return HybridWeights.from_bytes(learned)
     if "collapse" in saved:
         return collapse(saved["collapse"])
     if "diversify" in saved:

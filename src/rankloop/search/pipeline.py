@@ -115,15 +115,27 @@ class Pipeline(Stage):
         valid: "Queries | None" = None,
         among: str = "judged",
     ) -> Self:
-        """Fit the ranker to judged queries, with the features that will serve it.
+        """Fit the ranker to judged queries, with the features that will serve it, and weights of sources.
 
         `queries` is id -> text (or `Query`), `judgments` id -> document -> grade, or `Qrels`, for those of
         `valid` too. `among` names the documents it learns from: "judged", "retrieved", or "both". A retriever
-        that fuses sources and was given no weights gets weights tuned on the same judged queries first.
+        that fuses sources and was given no weights gets weights tuned on the same judged queries first, and
+        `HybridWeights` after it learn from them too; a pipeline of such stages alone needs no ranker.
         """
+        from rankloop.search.hybrid_weights import HybridWeights
         from rankloop.search.judged_lists import tuned
+        from rankloop.search.ranked import Ranked
+        from rankloop.search.retriever import Retriever
 
-        self.stages = (tuned(self.stages[0], queries, judgments), *self.stages[1:])
+        source = tuned(self.stages[0], queries, judgments)
+        self.stages = (source, *self.stages[1:])
+        fused = [stage for stage in self.stages if isinstance(stage, HybridWeights)]
+        for stage in fused:
+            if not isinstance(source, Retriever):
+                raise ValueError(f"HybridWeights follow index.retriever(), got {source!r}")
+            stage.fit(source, queries, judgments)
+        if fused and not any(isinstance(stage, Ranked) for stage in self.stages):
+            return self
         train = self.dataset(queries, judgments, among=among)
         held_out = None if valid is None else self.dataset(valid, judgments, among=among)
         self.ranker.fit(train, held_out)

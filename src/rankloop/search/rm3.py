@@ -29,7 +29,7 @@ class rm3(Stage):  # noqa: N801 - starts a pipeline as a retriever does: rm3(ind
     field the `terms` words of the highest probability; words in more than the share `common` of all
     documents are no help and are left out. `lambda_` is the share of the query as typed. Filters, excluded
     and required words hold for both searches. It searches by words: leave vectors to a retriever of their
-    own.
+    own. It is saved with its pipeline.
 
     >>> import tempfile
     >>> from rankloop.search import Index
@@ -64,6 +64,11 @@ class rm3(Stage):  # noqa: N801 - starts a pipeline as a retriever does: rm3(ind
             raise ValueError(f"lambda_ is 0 to 1 and common above 0 to 1, got {lambda_} and {common}")
         self.retriever, self.documents, self.terms = retriever, documents, terms
         self.lambda_, self.common = lambda_, common
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """What it was made with, besides the retriever."""
+        return {name: getattr(self, name) for name in ("documents", "terms", "lambda_", "common")}
 
     def __repr__(self) -> str:
         return f"rm3({self.retriever!r}, documents={self.documents}, terms={self.terms})"
