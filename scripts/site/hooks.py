@@ -20,14 +20,17 @@ import command_reference  # noqa: E402
 import http_reference  # noqa: E402
 import notebooks  # noqa: E402
 from formulas import Formulas  # noqa: E402
+from rankloop import report  # noqa: E402
 
 __all__ = ["on_config", "on_files"]
 
 PAPERS = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md", "security": "SECURITY.md"}
+STYLE = "figures.css"  # of the figures of `rankloop.report`
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.markdown_extensions.append(Formulas())
+    config.extra_css.append(STYLE)
     return config
 
 
@@ -35,6 +38,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that no one writes by hand."""
     for path, text in _made():
         files.append(File.generated(config, path, content=text))
+    files.append(File.generated(config, STYLE, content=report.STYLE))
     return files
 
 
@@ -46,10 +50,14 @@ def _made() -> list[tuple[str, str]]:
     made += [(f"project/{name}.md", _paper(path)) for name, path in PAPERS.items()]
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")):
         cells = notebooks.read(path)
-        if os.environ.get("RANKLOOP_RUN_TUTORIALS") and not notebooks.missing_data(path):
+        if _runs() and not notebooks.missing_data(path):
             notebooks.run(cells, path.name)
         made.append((f"tutorials/{path.stem}.md", notebooks.page(cells)))
     return made
+
+
+def _runs() -> bool:
+    return bool(os.environ.get("RANKLOOP_RUN_TUTORIALS"))
 
 
 def _paper(path: str) -> str:
