@@ -1,6 +1,7 @@
-"""What MkDocs calls while it builds the site: pages that are made from the code, and formulas.
+"""What MkDocs calls while it builds the site: pages that are made from the code, pictures, and formulas.
 
-Tutorials are run, and shown with what they give, where `RANKLOOP_RUN_TUTORIALS` is set (`make docs` sets it).
+Where `RANKLOOP_RUN_TUTORIALS` is set (`make docs` sets it), tutorials are run and shown with what they give,
+and the pictures of concepts are drawn.
 """
 
 import os
@@ -14,20 +15,25 @@ sys.path[:0] = [str(HERE), str(ROOT / "src")]
 
 from mkdocs.config.defaults import MkDocsConfig  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
+from mkdocs.structure.pages import Page  # noqa: E402
 
 import api_reference  # noqa: E402
 import command_reference  # noqa: E402
 import http_reference  # noqa: E402
 import notebooks  # noqa: E402
+import pictures  # noqa: E402
 from formulas import Formulas  # noqa: E402
+from rankloop import report  # noqa: E402
 
-__all__ = ["on_config", "on_files"]
+__all__ = ["on_config", "on_files", "on_page_markdown"]
 
 PAPERS = {"contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md", "security": "SECURITY.md"}
+STYLE = "figures.css"  # of the figures of `rankloop.report`
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     config.markdown_extensions.append(Formulas())
+    config.extra_css.append(STYLE)
     return config
 
 
@@ -35,7 +41,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that no one writes by hand."""
     for path, text in _made():
         files.append(File.generated(config, path, content=text))
+    files.append(File.generated(config, STYLE, content=report.STYLE))
     return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put the pictures of a page in their places."""
+    return pictures.drawn(markdown) if _runs() else markdown
 
 
 def _made() -> list[tuple[str, str]]:
@@ -46,10 +58,14 @@ def _made() -> list[tuple[str, str]]:
     made += [(f"project/{name}.md", _paper(path)) for name, path in PAPERS.items()]
     for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")):
         cells = notebooks.read(path)
-        if os.environ.get("RANKLOOP_RUN_TUTORIALS") and not notebooks.missing_data(path):
+        if _runs() and not notebooks.missing_data(path):
             notebooks.run(cells, path.name)
         made.append((f"tutorials/{path.stem}.md", notebooks.page(cells)))
     return made
+
+
+def _runs() -> bool:
+    return bool(os.environ.get("RANKLOOP_RUN_TUTORIALS"))
 
 
 def _paper(path: str) -> str:

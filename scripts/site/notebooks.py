@@ -86,7 +86,7 @@ def _shown(value: Any) -> str:
     if hasattr(value, "savefig"):
         return ""  # drawn with the other figures
     if hasattr(value, "_repr_svg_"):
-        return _picture(value._repr_svg_())
+        return f'<div class="output figure">{" ".join(value.html.split())}</div>'  # a drawing for each width
     return _text(repr(value))
 
 
