@@ -58,6 +58,9 @@ def save(file: Path, measured: dict[str, list[dict[str, Any]]], options: list[st
         "load": round(os.getloadavg()[1], 1),
         "options": [Path(word).name if os.sep in word else word for word in options],
     }
+    parts = Path(sys.argv[0]).resolve().parts
+    if "benchmarks" in parts[:-2]:  # one of a folder in benchmarks
+        about["script"] = "/".join(parts[parts.index("benchmarks") :])
     tables = kept | {table: about | {"rows": rows} for table, rows in measured.items()}
     partial = file.with_suffix(".partial")
     partial.write_text("".join(_written(file.stem, tables)), encoding="utf-8")

@@ -53,6 +53,27 @@ LAYOUTS = {
     "cold_start/start": Layout(
         {"": "{what}", "wall, s": "{wall:.2f}", "CPU, s": "{cpu:.2f}", "bar, s": "{bar:g}"}
     ),
+    "attack/attack": Layout(
+        {
+            "somebody sends, beside 8 people": "{attack}",
+            "answers a second to the people": "{rate:.1f}",
+            "p50, ms": "{p50:.1f}",
+            "p99, ms": "{p99:.1f}",
+            "times p99 alone (goal: below 2)": "{ratio:.2f}",
+            "of the people refused": "{refused}",
+        },
+        words={"alone": "nothing"},
+    ),
+    "kills/kills": Layout({"killed with -9": "{killed}", "times": "{times}", "what was left": "{left}"}),
+    "instant/keys": Layout(
+        {
+            "ranker": "{ranker}",
+            "keys": "{keys}",
+            "p50, ms": "{p50:.1f}",
+            "p95, ms (goal: below 100)": "{p95:.1f}",
+            "p99, ms": "{p99:.1f}",
+        }
+    ),
     "judging/judgments": Layout(
         {
             "worlds": "{worlds}",

@@ -81,7 +81,8 @@ def origin(file: str, found: dict[str, Any]) -> str:
     """A sentence on when and where a table was measured, and how to measure it again."""
     if "earlier" in found:
         return f"*{found['earlier']}*"
-    command = " ".join(["python", f"benchmarks/{file}.py", *found["options"]])
+    script = found.get("script", f"benchmarks/{file}.py")
+    command = " ".join(["python", script, *found["options"]])
     return f"*`{command}`, {found['date']}, {found['machine']}, load {found['load']:g}.*"
 
 

@@ -32,6 +32,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from results import benchmark, record
+
 from killed import FEATURES, TOPICS, WHOLE, WORK, config_of, put_pages
 
 from rankloop.rankers import FeatureSum
@@ -49,6 +51,13 @@ PATIENCE = 120.0  # seconds for the first work
 
 
 KINDS = {"service": 200, "index": 200, "promotion": 100, "export": 60, "learning": 50}
+KILLED = {
+    "service": "the service under load",
+    "index": "a writer of an index",
+    "promotion": "promotion",
+    "export": "export",
+    "learning": "learning",
+}
 
 
 def main() -> None:
@@ -77,6 +86,8 @@ def main() -> None:
         counts = [one for name, one in done.items() if name.split()[0] == kind]
         if counts:
             print(row(kind, counts), flush=True)
+            times, _, left = summed(counts)
+            record("kills", killed=KILLED[kind], times=times, left=left)
 
 
 def one_slice(kind: str, times: int, seed: int) -> dict[str, float]:
@@ -91,11 +102,17 @@ def one_slice(kind: str, times: int, seed: int) -> dict[str, float]:
 
 def row(kind: str, slices: list[dict[str, float]]) -> str:
     """The sum of some slices of a kind."""
+    times, seconds, left = summed(slices)
+    return f"{kind:<12}{times:>7,}{seconds:>9,}   {left}"
+
+
+def summed(slices: list[dict[str, float]]) -> tuple[int, int, str]:
+    """Kills, seconds and what was left, over some slices."""
     every: Counter[str] = Counter()
     for one in slices:
         every.update(one)
     left = ", ".join(f"{n:,} {what}" for what, n in every.items() if what not in ("times", "seconds"))
-    return f"{kind:<12}{every['times']:>7,}{every['seconds']:>9,}   {left}"
+    return int(every["times"]), int(every["seconds"]), left
 
 
 def replaced(path: Path, text: str) -> None:
@@ -225,4 +242,4 @@ def all_stored(folder: Path, acknowledged: set[tuple[str, str]]) -> dict[str, in
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

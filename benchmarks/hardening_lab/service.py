@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+from results import benchmark, record
 from search_latency import corpus
 from serving_load import served
 
@@ -117,7 +118,18 @@ def attack(config: Path, queries: list[str], *, seconds: float = 5.0, slices: in
     for name, several in ordinary.items():
         one = _after_another(several)
         print(one.row(f"people; {name}"), flush=True)
-        p99[name] = float(np.percentile(one.seconds, 99)) * 1e3
+        p50, p99[name] = (float(np.percentile(one.seconds, at)) * 1e3 for at in (50, 99))
+        refused = one.status.total() - one.status["200"]
+        ratio = p99[name] / p99["alone"]
+        record(
+            "attack",
+            attack=name,
+            rate=one.status["200"] / one.wall,
+            p50=p50,
+            p99=p99[name],
+            ratio=ratio,
+            refused=refused,
+        )
     for name, several in attacker.items():
         if several:
             print(_after_another(several).row(f"attacker; {name}"), flush=True)
@@ -237,4 +249,4 @@ async def _post(wire: _Wire, path: str, body: dict) -> tuple[str, dict]:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)
