@@ -32,14 +32,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from results import benchmark, record
-
 from killed import FEATURES, TOPICS, WHOLE, WORK, config_of, put_pages
 
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
 from rankloop.serve import Service, Store
 from rankloop.serve.models.registry import Registry
+from results import benchmark, record
 
 __all__ = ["kills_of", "kills_of_service"]
 
