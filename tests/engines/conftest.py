@@ -6,6 +6,8 @@ import pytest
 
 from engines.clusters import Missing, OpenSearchCluster, SolrCluster
 
+pytest.register_assert_rewrite("engines.counted_and_corrected")
+
 
 class Given:
     """A cluster of the user's: an address without an index, as in opensearch://localhost:9200."""

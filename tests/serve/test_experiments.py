@@ -12,6 +12,8 @@ from rankloop.serve.experiments.experiments import Experiment, Experiments
 from rankloop.serve.experiments.policy import arm_of, share_of, swapped
 from rankloop.serve.http.schema import EventIn, SearchRequest
 from rankloop.serve.http.schema_admin import ExperimentRequest
+from rankloop.serve.pages.experiments import experiments
+from rankloop.serve.pages.rendering import signed
 from serve.running import ADMIN, another, client_of, serving, wait_until
 
 
@@ -100,6 +102,11 @@ def test_an_interleaving_finds_the_preferred_version(tmp_path):
         assert standing.verdict["losses"] == 120
         assert standing.verdict["high"] < 0
         assert 100 <= standing.verdict["stop"] <= 120
+        panel = experiments(service, service.registry.versions(), changing=False)
+        [row] = panel.rows
+        ends = [signed(standing.verdict[name]) for name in ("difference", "low", "high")]
+        assert row[4].text == f"{ends[0]} [{ends[1]}, {ends[2]}]"
+        assert str(panel.figure).count("[") == 0, "no interval for one look beside it"
         page = service.store.page(page.impression.split(".")[0])
         assert (page.policy, page.experiment) == ("interleave", started.id)
         assert page.ranker == f"v1 + {dear}", "neither version has this page on its account"

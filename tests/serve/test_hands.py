@@ -1,5 +1,7 @@
 """Safe hands: promoting asks, rolling back is one click, roles hold, and every act is on record."""
 
+from types import SimpleNamespace
+
 import pytest
 from sqlalchemy import text
 from typer.testing import CliRunner
@@ -8,6 +10,8 @@ from rankloop.cli import app
 from rankloop.serve.desk.acts import note_act, past_acts
 from rankloop.serve.desk.query_sets import SetQuery, put_query_set
 from rankloop.serve.desk.users import User, add_user, known_users, remove_user, renew_token, user_of_token
+from rankloop.serve.experiments.experiments import Experiment, Progress
+from rankloop.serve.pages.tried import Tried, tried
 from serve.running import ADMIN, TOKEN, another, client_of
 from serve.test_pages import read
 
@@ -87,6 +91,27 @@ def test_promoting_asks_and_shows_the_evidence(desk):
     assert before.detail == {"version": worse, "before": "v1", "after": worse}
     assert f"production {worse} → v1" in read(client.get("/dashboard")).text
     assert read(client.get("/dashboard/promote", params={"version": "v99"}), 400)
+
+
+def test_experiments_and_metrics_are_evidence_too(desk):
+    client, service, worse, _ = desk
+    log_in(client)
+    service.registry.note("v1", {"metrics": {"ndcg@10": [0.5, 0.4, 0.6]}})
+    service.registry.note(worse, {"metrics": {"ndcg@10": [0.3, 0.2, 0.4], "map": 0.2}})
+    verdict = {"difference": 0.12, "low": 0.03, "high": 0.21, "winner": "v1"}
+    one = Experiment("e", "interleave", "v1", worse, 1.0, "", 0, started=0.0, ended=1.0)
+    fake = SimpleNamespace(every=lambda: (one,), progress=lambda one: Progress(one, 1000, verdict))
+    told = tried(SimpleNamespace(experiments=fake), worse, "v1")
+    assert told == [Tried(True, False, 1000, -0.12, -0.21, -0.03, "v1")], "of the version, not of the first"
+    assert tried(SimpleNamespace(experiments=fake), "v1", worse)[0].difference == 0.12
+    assert tried(SimpleNamespace(experiments=fake), "v9", "v1") == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankloop.serve.pages.actions.tried", lambda *given: told)
+        page = read(client.get("/dashboard/promote", params={"version": worse}))
+    assert "experiment of 1\N{NARROW NO-BREAK SPACE}000 pages v1 is preferred" in page.text
+    assert f"{worse} differs by \N{MINUS SIGN}0.120 from v1" in page.text
+    assert f"ndcg@10 was 0.300 for {worse} and 0.500 for v1" in page.text
+    assert "map was" not in page.text
 
 
 def test_acts_of_programs_are_on_record_too(desk):

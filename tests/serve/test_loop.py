@@ -10,7 +10,7 @@ from rankloop.serve.learning.record import LearningRun, begin, finish, note_stag
 from rankloop.serve.learning.run import learn_once
 from rankloop.serve.learning.what_changed import what_changed
 from rankloop.serve.service import Service
-from serve.running import TOKEN, client_of, on_a_port, wait_until
+from serve.running import TOKEN, another, client_of, on_a_port, wait_until
 from serve.test_learning import NOW, served, shop  # noqa: F401 - a fixture
 from serve.test_pages import FIREFOX, read
 
@@ -63,6 +63,26 @@ def test_an_empty_loop_says_what_it_waits_for(tmp_path):
         assert "20 more queries with a click until" in text
         assert "1\N{NARROW NO-BREAK SPACE}000 more pages until the gate can open" in text
         assert client.post("/loop/learn", data={}).status_code == 403
+
+
+def test_what_was_learned_before_the_service_began_is_shown(tmp_path):
+    """As in the demo: the curve and the gains are in the lineage of its versions, no run is in the store."""
+    with client_of(tmp_path) as (client, service):
+        client.post("/login", data={"token": TOKEN})
+        empty = read(client.get("/loop"))
+        assert "nothing yet" in empty.text
+        assert not empty.all("svg", role="img")
+        curve = {"values": [1.0, 0.5], "low": [1.0, 0.4], "high": [1.0, 0.6]}
+        service.registry.note(another(service), {"name": "naive", "gain": [0.02, -0.01, 0.05]})
+        about = {"name": "unbiased", "gain": [0.1, 0.05, 0.15], "propensity": curve}
+        service.registry.note(another(service), about)
+        page = read(client.get("/loop"))
+        assert "before this service began" in page.text
+        assert "What each ranking gains over the one that served" in page.text
+        assert "v2 naive" in page.text
+        assert "v3 unbiased" in page.text
+        assert page.all("svg", role="img")
+        assert "A click on a rank that is seen half as often counts twice" in page.text
 
 
 @pytest.fixture(scope="module")

@@ -135,6 +135,25 @@ def test_those_who_opted_out_get_no_cookie(site):
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.parametrize("reload", ["max-age=0", "no-cache", "no-cache, no-store"])
+def test_a_page_that_an_opted_out_reader_loads_again_is_not_recorded_twice(site, reload):
+    """No cookie says so, but the browser does; what is shown has no token, so that no click is counted."""
+    client, service = site
+    out = {"dnt": "1"}
+    first = read(client.get("/", params={"q": "red shoes"}, headers=out))
+    again = client.get("/", params={"q": "red shoes"}, headers=out | {"cache-control": reload})
+    assert "set-cookie" not in again.headers
+    assert sorted(shown(read(again))) == sorted(shown(first))
+    assert not token(read(again))
+    [more] = [one for one in first.all("a", **{"class": "button"}) if "k=20" in one["href"]]
+    assert len(shown(read(client.get(more["href"], headers=out)))) > 10
+    assert [one[0] for one in records(service)] == ["red shoes"]
+    client.get("/", params={"q": "red shoes"}, headers=out)
+    assert len(records(service)) == 2, "another search of the same words, maybe of somebody else"
+    client.get("/", params={"q": "red shoes"}, headers={"cache-control": reload})
+    assert len(records(service)) == 3, "somebody with a cookie, whose first page it is"
+
+
 def test_a_page_of_a_version_that_has_learned_since_is_a_new_one(site, monkeypatch):
     from rankloop.serve.models.live import Live
 

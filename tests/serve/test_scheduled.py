@@ -25,7 +25,7 @@ QUERIES = [SetQuery("shoes"), SetQuery("hat")]
 def shop(tmp_path, database):
     with serving(tmp_path, database=database) as service:
         service.comparing.stop()
-        service.comparing._stopped.clear()
+        service.comparing.stopped.clear()
         put_query_set(
             service.store, "head", [SetQuery("shoes"), SetQuery("hat")], author="ann", made="by hand"
         )

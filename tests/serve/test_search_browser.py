@@ -18,7 +18,7 @@ from serve.running import on_a_port, wait_until
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
 from playwright.sync_api import expect
 
-from serve.test_browser import CHROMIUM, PHONE, browser, settled, shown, tab  # noqa: F401 - a fixture
+from serve.test_browser import CHROMIUM, PHONE, browser, rows, settled, shown, tab  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 AXE = os.environ.get("RANKLOOP_AXE", "")
@@ -295,6 +295,28 @@ def test_axe_finds_nothing(shop, browser, scheme):  # noqa: F811
             if found:
                 wrong[path] = found
         assert wrong == {}
+
+
+def test_a_search_on_a_phone_by_touch(shop, browser):  # noqa: F811
+    """Type, take a suggestion, narrow, open a result; the click is of the page that was shown."""
+    phone = {"viewport": PHONE, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+    with looking(browser, shop, **phone) as page:
+        page.goto("/")
+        page.locator("#q").tap()
+        page.keyboard.type("espreso machine number", delay=30)
+        expect(page.get_by_text("Showing results for")).to_contain_text("espresso machine number")
+        page.keyboard.press("Enter")
+        settled(page)
+        page.locator("details.facets > summary").tap()
+        page.get_by_role("link", name=re.compile("^Brand 2 ")).first.tap()
+        expect(page.locator(".tally").first).to_contain_text("Brand 2")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        first = page.locator(".result").first
+        document = first.get_attribute("data-document")
+        first.locator("a.open").tap()
+        page.wait_for_url("**/document/*")
+        wait_until(lambda: rows(shop[0], "espresso machine number", "click"))
+    assert rows(shop[0], "espresso machine number", "click") == [(document, 1, None)]
 
 
 def test_pages_are_small_and_fit_a_phone(shop, browser):  # noqa: F811

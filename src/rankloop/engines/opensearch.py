@@ -16,6 +16,7 @@ from rankloop.engines.health import Health
 from rankloop.engines.remote import opensearch_documents as by_id
 from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
+from rankloop.engines.remote.counted import Asked
 from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
 from rankloop.engines.remote.opensearch_health import health_of
@@ -23,6 +24,7 @@ from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
 from rankloop.engines.requests.opensearch_answer import partial, read_answer, search_body, sent
+from rankloop.engines.requests.opensearch_counts import aggregations, read_aggregations
 from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
 from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
 from rankloop.engines.requests.opensearch_query import QueryWriter, has_word
@@ -151,29 +153,6 @@ class OpenSearch(RemoteEngine):
             return ScorePart(0.0, "the document does not match the query")
         return ScorePart.from_dict(found["explanation"])
 
-    def facets(
-        self,
-        query: str | Query,
-        field: str,
-        *,
-        k: int = 10,
-        filters: Filters | None = None,
-        match: str = "any",
-        typos: str = "never",
-    ) -> dict[str, int]:
-        """How many matching documents have each value of a keyword field: the k most frequent values."""
-        known = [name for name, one in self.fields.items() if one.kind == "keyword"]
-        if field not in known:
-            raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
-        parsed = as_query(query, self.fields)
-        parsed = parsed.typed or parsed
-        by_value = {"terms": {"field": field, "size": k, "order": [{"_count": "desc"}, {"_key": "asc"}]}}
-        writer = self._writer(parsed, _PLAIN, match, typos)
-        body = writer.write(parsed, filters) or {"bool": {"filter": writer.filters(filters or {})}}
-        found = self._post("/_search", {"size": 0, "query": body, "aggs": {"values": by_value}})
-        buckets = found["aggregations"]["values"]["buckets"]
-        return {str(one.get("key_as_string", one["key"])): int(one["doc_count"]) for one in buckets}
-
     def suggest(self, text: str, k: int = 5) -> list[str]:
         """Titles of the best documents for what was typed so far."""
         title = title_field(self.fields)
@@ -254,11 +233,8 @@ class OpenSearch(RemoteEngine):
     ) -> QueryWriter:
         """With `typos="missing"`, words that no searched field has are corrected."""
         weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
-        writer = QueryWriter(self.fields, self.schema.analyser, weights, match)
-        wrong = frozenset() if typos == "never" else writer.every_word(query)
-        if typos == "missing":
-            wrong = self._missing(wrong, tuple(weights))
-        return replace(writer, misspelt=wrong)
+        wrong = self.misspelt(query, weights, typos)
+        return QueryWriter(self.fields, self.schema.analyser, weights, match, wrong)
 
     def _read_schema(self) -> tuple[Manifest, int]:
         found = self.client.call("GET", self.client.index(), absent={})
@@ -289,6 +265,12 @@ class OpenSearch(RemoteEngine):
         if not sums:
             return documents, tuple(math.nan for _ in texts)
         return documents, tuple(found["aggregations"][name]["value"] / max(documents, 1) for name in texts)
+
+    def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
+        writer = self._writer(query, _PLAIN, match)
+        body = writer.write(query, filters) or {"bool": {"filter": writer.filters(filters)}}
+        found = self._post("/_search", {"size": 0, "query": body, "aggs": aggregations(asked)})
+        return read_aggregations(asked, found["aggregations"])
 
     def _counts(self, wanted: Sequence[Wanted]) -> list[int]:
         lines: list[Mapping[str, Any]] = []

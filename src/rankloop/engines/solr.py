@@ -13,11 +13,13 @@ from rankloop.engines.engine_features import EngineFeatures
 from rankloop.engines.health import Health
 from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
+from rankloop.engines.remote.counted import Asked
 from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.solr_client import SolrClient
 from rankloop.engines.remote.solr_models import SolrModels
 from rankloop.engines.remote.statistics import Wanted
+from rankloop.engines.requests.solr_counts import facet_request, read_facets
 from rankloop.engines.requests.solr_features import STORE, TEXT, computes, feature_store, read_features
 from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_query, quoted
 from rankloop.engines.requests.solr_schema import solr_schema
@@ -38,12 +40,10 @@ _PLAIN = BM25()
 class Solr(RemoteEngine):
     """A collection of SolrCloud: `Solr("solr://localhost:8983/shop")`.
 
-    `models` holds its features and models of learning to rank. Keyword values are compared letter by letter,
-    and misspelt words are not corrected.
+    `models` holds its features and models of learning to rank. Keyword values are compared letter by letter.
     """
 
     client: SolrClient
-    corrects = False
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
         found = address if isinstance(address, Address) else Address.parse(address)
@@ -62,13 +62,12 @@ class Solr(RemoteEngine):
         """The k best documents after the first `offset`."""
         parsed = as_query(query, self.fields)
         order = sort_field(sort, self.fields)
-        return self._search(parsed, k, offset=offset, sort=order, filters=filters)
+        return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
 
     def found(
         self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
     ) -> Answer:
         """The candidates of a retriever; with their documents where there is no local index."""
-        how.pop("typos", None)  # it corrects none
         order, documents = sort_field(sort, self.fields), described and self.local is None
         return self._search(query, k, sort=order, documents=documents, **how)
 
@@ -123,7 +122,7 @@ class Solr(RemoteEngine):
     def explain(self, query: str | Query, id: Any) -> ScorePart:
         """What Solr's own score of a document is made of."""
         parsed = as_query(query, self.fields)
-        written = self._writer().write(parsed) or (EVERYTHING, [])
+        written = self._writer(parsed).write(parsed) or (EVERYTHING, [])
         params = {"debug": "results", "debug.explain.structured": "true"}
         only = ids_query(self.schema.id_field, [str(id)])
         found = self.client.call(
@@ -137,30 +136,6 @@ class Solr(RemoteEngine):
                 raise LookupError(f"no document {str(id)!r} in {self.address}")
             return ScorePart(0.0, "the document does not match the query")
         return ScorePart.from_dict(reasons)
-
-    def facets(
-        self,
-        query: str | Query,
-        field: str,
-        *,
-        k: int = 10,
-        filters: Filters | None = None,
-        match: str = "any",
-        typos: str = "never",
-    ) -> dict[str, int]:
-        """How many matching documents have each value of a keyword field: the k most frequent values."""
-        known = [name for name, one in self.fields.items() if one.kind == "keyword"]
-        if field not in known:
-            raise ValueError(f"facets are of keyword fields ({', '.join(known)}), got {field!r}")
-        writer, parsed = self._writer(match=match), as_query(query, self.fields)
-        scored, needed = writer.write(parsed.typed or parsed) or (EVERYTHING, [])
-        values = {"type": "terms", "field": field, "limit": k}
-        body = {"query": scored, "filter": [*needed, *writer.filters(filters or {})], "limit": 0}
-        found = self.client.call(
-            "POST", self.client.collection("/select"), {**body, "facet": {"values": values}}
-        )
-        buckets = found["facets"].get("values", {}).get("buckets", [])
-        return {str(one["val"]): int(one["count"]) for one in buckets}
 
     def suggest(self, text: str, k: int = 5) -> list[str]:
         """Titles of the best documents for what was typed so far."""
@@ -233,11 +208,12 @@ class Solr(RemoteEngine):
         filters: Filters | None = None,
         model: BM25 | BM25F = _PLAIN,
         match: str = "any",
+        typos: str = "never",
         documents: bool = False,
         rq: str | None = None,
     ) -> Answer:
         start = time.perf_counter()
-        writer = self._writer(model, match)
+        writer = self._writer(query, model, match, typos)
         written = writer.write(query)
         if written is None and not query.clauses and (filters or sort is not None):
             written = EVERYTHING, []
@@ -268,9 +244,13 @@ class Solr(RemoteEngine):
         self._partial = f"{self.address}: not all shards answered in time" if lost else None
         return answer["response"]
 
-    def _writer(self, model: BM25 | BM25F = _PLAIN, match: str = "any") -> SolrWriter:
+    def _writer(
+        self, query: Query, model: BM25 | BM25F = _PLAIN, match: str = "any", typos: str = "never"
+    ) -> SolrWriter:
+        """With `typos="missing"`, words that no searched field has are corrected; they are counted first."""
         weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
-        return SolrWriter(self.fields, self.schema.analyser, weights, match)
+        wrong = self.misspelt(query, weights, typos)
+        return SolrWriter(self.fields, self.schema.analyser, weights, match, wrong)
 
     def _read_schema(self) -> tuple[Manifest, int]:
         try:
@@ -282,6 +262,15 @@ class Solr(RemoteEngine):
     def _size(self) -> tuple[int, tuple[float, ...]]:
         found = self._query(EVERYTHING, [], limit=0)
         return int(found["numFound"]), tuple(math.nan for one in self.fields.values() if one.kind == "text")
+
+    def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
+        writer = self._writer(query, match=match)
+        scored, needed = writer.write(query) or (EVERYTHING, [])
+        body = {"query": scored, "filter": [*needed, *writer.filters(filters)], "limit": 0}
+        found = self.client.call(
+            "POST", self.client.collection("/select"), {**body, "facet": facet_request(asked)}
+        )
+        return read_facets(asked, found["facets"])
 
     def _counts(self, wanted: Sequence[Wanted]) -> list[int]:
         asked = {

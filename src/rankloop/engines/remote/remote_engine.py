@@ -3,6 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ from rankloop.engines.answer import Answer
 from rankloop.engines.engine_away import EngineAway
 from rankloop.engines.remote.adding import Adding, Sent
 from rankloop.engines.remote.address import Address
+from rankloop.engines.remote.counted import Asked, Values, count_remote
 from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.known_rows import KnownRows
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
@@ -40,11 +42,8 @@ class RemoteEngine(ABC):
 
     With a local index, kept in step by `add` and `delete`, candidates are described and shown from it, and
     the engine sends ids alone. A query that finds documents the local index does not have is described from
-    the documents that the engine sends, as all are where there is no local index. `corrects` says whether
-    the engine finds words like those that it does not have.
+    the documents that the engine sends, as all are where there is no local index.
     """
-
-    corrects = True
 
     def __init__(self, address: Address, client: Client) -> None:
         self.address, self.client = address, client
@@ -179,7 +178,6 @@ class RemoteEngine(ABC):
     def any_document(self) -> Mapping[str, Any] | None:
         """One of the documents; None if there is none."""
 
-    @abstractmethod
     def facets(
         self,
         query: str | Query,
@@ -191,17 +189,41 @@ class RemoteEngine(ABC):
         typos: str = "never",
     ) -> dict[str, int]:
         """How many matching documents have each value of a keyword field: the k most frequent values."""
+        self._check_kind("facets", "keyword", [field])
+        understood = self.retriever(typos=typos).understood(query).finding
+        found: dict[str, int] = self._aggregated(understood, [Values(field, k)], filters or {}, match)[0]
+        return found
 
     def counts(
-        self, query: str | Query, facets: Iterable[str] = (), ranges: Iterable[str] = (), **options: Any
+        self,
+        query: str | Query,
+        facets: Iterable[str] = (),
+        ranges: Iterable[str] = (),
+        *,
+        match: str = "any",
+        typos: str = "never",
+        **options: Any,
     ) -> Counts:
-        """The facets of several keyword fields, each without its own filter; there are no histograms."""
-        filters: Filters = options.pop("filters", None) or {}
-        found = {}
-        for field in facets:
-            others = {name: wanted for name, wanted in filters.items() if name != field}
-            found[field] = self.facets(query, field, filters=others, **options)
-        return Counts(found, {})
+        """The facets of several keyword fields and the histograms of several number fields.
+
+        The filter of a field itself does not count; the options are `k`, `bins` and `filters`.
+        """
+        values, numbers = list(facets), list(ranges)
+        self._check_kind("facets", "keyword", values)
+        self._check_kind("histograms", "number", numbers)
+        understood = self.retriever(typos=typos).understood(query).finding
+        return count_remote(partial(self._aggregated, understood, match=match), values, numbers, **options)
+
+    def misspelt(self, query: Query, fields: Iterable[str], typos: str) -> frozenset[str]:
+        """The words of a query for which words like them are found.
+
+        With `typos="missing"` those that no document has in any of the fields, with "always" all.
+        """
+        texts = (one.text for one in query.clauses if one.kind == "word" and not one.excluded)
+        words = dict.fromkeys(word for text in texts for word in text.split() if self._searched(word))
+        if typos != "missing":
+            return frozenset(words if typos == "always" else ())
+        return self._missing(words, tuple(fields))
 
     @abstractmethod
     def known(self, ids: Sequence[str]) -> list[bool]:
@@ -226,6 +248,10 @@ class RemoteEngine(ABC):
     @abstractmethod
     def _size(self) -> tuple[int, tuple[float, ...]]:
         """The number of documents, and the mean length of each text field."""
+
+    @abstractmethod
+    def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
+        """What is asked of the documents that a query finds."""
 
     @abstractmethod
     def _counts(self, wanted: Sequence[Wanted]) -> list[int]:
@@ -254,6 +280,16 @@ class RemoteEngine(ABC):
         ]
         counts = self._statistics.of(wanted).counts if wanted else {}
         return frozenset(word for fields, word in wanted if not counts[fields, word])
+
+    def _searched(self, word: str) -> bool:
+        """Whether a word is searched for, which stop words are not."""
+        return bool(self.schema.analyser.terms(word))
+
+    def _check_kind(self, what: str, kind: str, names: Iterable[str]) -> None:
+        known = [name for name, field in self.fields.items() if field.kind == kind]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{what} are of {kind} fields ({', '.join(known)}), got {name!r}")
 
     def _show_changes(self) -> None:
         self._publish()

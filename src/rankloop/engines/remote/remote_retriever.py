@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.listed import Listed
 from rankloop.engines.unsupported import Unsupported
 from rankloop.search import Candidates, Deadline, Query, Retriever
@@ -22,14 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteRetriever"]
 
+SAMPLE = 50  # documents in which misspelt and unfinished words are looked up
+
 
 @dataclass(frozen=True, eq=False)
 class RemoteRetriever(Retriever):
     """A stage from a query to the k best documents of an engine; made by `engine.retriever(...)`.
 
-    The field weights are those of `model`; its other parameters are the engine's. `typos="missing"` searches
-    again with corrections if nothing is found. Vectors are compared by `Features`, not by the engine.
-    `described=False` gives ids and scores alone, of documents that nobody reads: for runs.
+    The field weights are those of `model`; its other parameters are the engine's. With `typos="missing"`
+    words that no document has are corrected before the search. Vectors are compared by `Features`, not by
+    the engine. `described=False` gives ids and scores alone, of documents that nobody reads: for runs.
     """
 
     index: "RemoteEngine"
@@ -46,18 +47,18 @@ class RemoteRetriever(Retriever):
         """The candidates for a query, best first; the deadline is looked at before and after the engine."""
         engine = self.index
         query = as_query(given, engine.fields)
-        if query.typed is None:
-            query = query.at_most(self.clauses)
         if deadline is not None:
             query = replace(query, deadline=deadline)
         query.check_time()
+        query = self.understood(query)
+        query.check_time()
         answer = engine.found(
-            query.typed or query,
+            query.finding,
             self.k,
             filters=self.filters,
             model=self.model,
             match=self.match,
-            typos=self.typos,
+            typos="always" if self.typos == "always" else "never",  # missing words are corrected by now
             sort=self.sort,
             described=self.described,
         )
@@ -72,11 +73,9 @@ class RemoteRetriever(Retriever):
             place = {id: at for at, id in enumerate(answer.ids)}
             scores = scores[[place[str(id)] for id in found.ids.tolist()]]
         snapshot = found.snapshot
-        query = self._understood_in(snapshot, query)
         expander = Expander(query, snapshot, self.expansions)
         return replace(
             found,
-            query=query,
             scores=scores,
             sources={WORDS: scores},
             ranks={WORDS: np.arange(1, len(found) + 1, dtype=np.int32)},
@@ -90,19 +89,38 @@ class RemoteRetriever(Retriever):
 
     def looked_up(self, given: str | Query, ids: Iterable[Any]) -> Candidates:
         """Given documents as candidates, unscored and in their order; unknown ids are left out."""
-        found = self.index.candidates(as_query(given, self.index.fields), [str(id) for id in ids])
-        return replace(found, query=self._understood_in(found.snapshot, found.query))
+        return self.index.candidates(self.understood(given), [str(id) for id in ids])
 
-    def _understood_in(self, snapshot: Snapshot, query: Query) -> Query:
-        """The query as it was understood: by the words of the local index, or of the documents that came.
+    def understood(self, given: str | Query) -> Query:
+        """The query with misspelt words corrected, as `typos` says, and unfinished ones completed.
 
-        An engine that corrects nothing has not searched for other words than those typed.
+        Words are those of the local index; without one, those of documents that the engine finds for words
+        like them, which takes a request more where a word is misspelt or unfinished.
         """
-        if query.typed is None:
-            typos = self.typos if self.index.corrects else "never"
-            query = understand(
-                Expander(query, snapshot, self.expansions), self.model.weights(snapshot), typos
-            )
-            if query.typed is not None and isinstance(snapshot, Fetched):
-                snapshot.ask(query.plain)
-        return query
+        query = as_query(given, self.index.fields)
+        if query.typed is not None:  # by an earlier search
+            return query
+        query = query.at_most(self.clauses)
+        if self.index.local is not None:
+            found = self._understood_by(self.index.local.snapshot, query)
+            known = found.understood is not None and not self._misspelt(query)
+            return query if known and not _unfinished(query) else found  # a word that came later is no typo
+        if not _unfinished(query) and not self._misspelt(query):
+            return query
+        answer = self.index.found(query, SAMPLE, model=self.model, match="any", typos=self.typos)
+        return self._understood_by(self.index.candidates(query, answer.ids, answer.documents).snapshot, query)
+
+    def _understood_by(self, snapshot: Snapshot, query: Query) -> Query:
+        return understand(
+            Expander(query, snapshot, self.expansions), self.model.weights(snapshot), self.typos
+        )
+
+    def _misspelt(self, query: Query) -> bool:
+        """Whether a word is to be corrected, as the engine does not have it."""
+        names = self.index.snapshot.text_fields
+        fields = [names[at] for at in self.model.weights(self.index.snapshot)]
+        return self.typos != "never" and bool(self.index.misspelt(query, fields, "missing"))
+
+
+def _unfinished(query: Query) -> bool:
+    return any(one.kind == "prefix" and not one.excluded for one in query.clauses)

@@ -68,11 +68,6 @@ class QueryWriter:
             and (one.field == field or (one.field is None and searched))
         )
 
-    def every_word(self, query: Query) -> frozenset[str]:
-        """The single words of a query, as they were typed."""
-        texts = (one.text for one in query.clauses if one.kind == "word" and not one.excluded)
-        return frozenset(word for text in texts for word in text.split())
-
     def understood(self, query: Query) -> str:
         """The query as it was searched, for people."""
         parts = [f"{name}: {words}" for name in self.weights if (words := self.words(query, name))]

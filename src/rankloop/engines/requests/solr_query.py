@@ -11,11 +11,12 @@ from rankloop.search.field import seconds
 from rankloop.search.index.match import Filters
 from rankloop.search.text.query import Clause
 
-__all__ = ["SolrWriter", "ids_query", "quoted"]
+__all__ = ["SolrWriter", "ids_query", "quoted", "range_query"]
 
 Json = dict[str, Any]
 EVERYTHING: Json = {"lucene": {"query": "*:*"}}
 _APART = "\x1f"  # between ids
+SHORT, LONG = 4, 8  # letters from which a word may have one and two edits
 
 
 def ids_query(name: str, ids: list[str]) -> Json:
@@ -30,12 +31,16 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True)
 class SolrWriter:
-    """Writes queries over searched text fields: the sum of the weighted BM25 of each word in each field."""
+    """Writes queries over searched text fields: the sum of the weighted BM25 of each word in each field.
+
+    For the words in `misspelt`, words that are one or two letters away are found too.
+    """
 
     fields: Mapping[str, Field]
     analyser: Analyser
     weights: Mapping[str, float]
     match: str = "any"
+    misspelt: frozenset[str] = frozenset()
 
     def write(self, query: Query) -> tuple[Json, list[Json]] | None:
         """What scores and what filters; None if nothing is searched for."""
@@ -63,7 +68,8 @@ class SolrWriter:
             if one.excluded or one.kind != "word"
         ]
         found = [f"{' '.join(words)} in {', '.join(self.weights)}"] if words else []
-        return "; ".join([*found, *others])
+        wrong = ", ".join(sorted(self.misspelt))
+        return "; ".join([*found, *others]) + (f"; also words like {wrong}" if wrong else "")
 
     def _scored(self, query: Query) -> list[Json]:
         clauses: list[Json] = []
@@ -80,7 +86,20 @@ class SolrWriter:
                 searched = one.field == name or (one.field is None and name in self.weights)
                 if one.kind == "prefix" and not one.excluded and searched:
                     clauses.append(self._prefix(name, one.text))
+                elif one.kind == "word" and not one.excluded and searched:
+                    clauses += self._near(name, one.text)
         return clauses
+
+    def _near(self, name: str, text: str) -> list[Json]:
+        """Words like those of a text that are misspelt, as terms, which Solr does not stem here."""
+        analyser = self.fields[name].analyser or self.analyser
+        wrong = [word for word in text.split() if word in self.misspelt]
+        terms = dict.fromkeys(term for word in wrong for term in (*analyser.terms(word), word.casefold()))
+        return [
+            {"lucene": {"df": name, "query": f"{term}~{1 if len(term) < LONG else 2}"}}
+            for term in terms
+            if term.isalpha() and len(term) >= SHORT
+        ]
 
     def _prefix(self, name: str, text: str) -> Json:
         return {"prefix": {"f": name, "query": (self.fields[name].analyser or self.analyser).prefix(text)}}
@@ -93,14 +112,17 @@ class SolrWriter:
         if clause.kind == "value":
             return {"term": {"f": str(clause.field), "query": clause.text}}
         if clause.kind == "range":
-            return _range(str(clause.field), clause.low, clause.high, self.fields[str(clause.field)].kind)
+            return range_query(
+                str(clause.field), clause.low, clause.high, self.fields[str(clause.field)].kind
+            )
         names = [clause.field] if clause.field else list(self.weights)
         if clause.kind == "prefix":
             return _any([self._prefix(name, clause.text) for name in names])
         kept = [name for name in names if (self.fields[name].analyser or self.analyser).terms(clause.text)]
         if clause.kind == "phrase":
             return _any([{"field": {"f": name, "query": clause.text}} for name in kept])
-        return _any([_simple(name, clause.text, every=True) for name in kept])
+        near = [one for name in kept for one in self._near(name, clause.text)]
+        return _any([*(_simple(name, clause.text, every=True) for name in kept), *near])
 
     def _filter(self, name: str, wanted: Any) -> Json:
         field = self.fields.get(name)
@@ -115,7 +137,7 @@ class SolrWriter:
         low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
         number = seconds if field.kind == "date" else float
         ends = (-math.inf if low is None else number(low), math.inf if high is None else number(high))
-        return _range(name, *ends, field.kind)
+        return range_query(name, *ends, field.kind)
 
 
 def _words(query: Query, field: str | None) -> str:
@@ -138,7 +160,8 @@ def _any(clauses: list[Json]) -> Json | None:
     return {"bool": {"should": clauses}}
 
 
-def _range(name: str, low: float, high: float, kind: str) -> Json:
+def range_query(name: str, low: float, high: float, kind: str) -> Json:
+    """Documents with a number or a moment between two ends, both included; infinite ends are open."""
     start, end = (_end(one, kind) for one in (low, high))
     return {"lucene": {"query": f"{name}:[{start} TO {end}]"}}
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from rankloop.search.index.understand import understand
 from rankloop.search.retriever import Retriever
 from rankloop.search.text.query import Query
 
-__all__ = ["Bin", "Counts", "count_fields", "histogram", "number_bins", "value_counts"]
+__all__ = ["Bin", "Counts", "bin_ends", "count_fields", "histogram", "number_bins", "value_counts"]
 
 HIGHEST = 0.99  # share of the documents below which bins end; the last one takes what lies above
 SAMPLE = 4096  # values that this is estimated from
@@ -120,25 +121,46 @@ def histogram(values: Floats, bins: int) -> list[Bin]:
     [Bin(low=0.0, high=24.0, documents=5), Bin(low=75.0, high=99.0, documents=1)]
     """
     known = values[np.isfinite(values)]
-    low, top = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
-    if top - low <= SAME * max(abs(low), abs(top), SAME):
+    if not len(known):
         return []
+    low, top = float(known.min()), float(known.max())
     whole = bool((known == np.floor(known)).all())
     some = known[:: len(known) // SAMPLE + 1]
     cut = float(np.partition(some, at := math.ceil(HIGHEST * (len(some) - 1)))[at])
-    edges = _edges(low, cut if cut > low else top, bins, whole)
-    from_here = [int((known >= edge).sum()) for edge in edges]
-    above = from_here if whole else [int((known > edge).sum()) for edge in edges]
-    last = len(edges) - 2
-    open_end = from_here[-1] if whole else above[-1]
+    ends = bin_ends(low, cut, top, bins, whole)
+    from_here = [int((known >= start).sum()) for start, _ in ends]
     found = []
-    for at, edge in enumerate(edges[:-1].tolist()):
-        over = at == last and bool(open_end)
-        count = from_here[at] - (0 if over else above[at + 1])
-        if count:
-            high = float(edges[at + 1]) - (1.0 if whole else 0.0)
-            found.append(Bin(edge, None if over else high, count))
+    for at, (start, stop) in enumerate(ends):
+        if stop is None:
+            above = 0
+        elif whole and at + 1 < len(ends):
+            above = from_here[at + 1]
+        else:
+            above = int((known > stop).sum())
+        if from_here[at] > above:
+            found.append(Bin(start, stop, from_here[at] - above))
     return found
+
+
+def bin_ends(low: float, high: float, top: float, bins: int, whole: bool) -> list[tuple[float, float | None]]:
+    """The ends of at most `bins` bins of equal width, from `low` to `high`; none where all is one number.
+
+    The last bin is open if the largest number, `top`, lies above it.
+
+    >>> bin_ends(1.0, 95.0, 95.0, 4, whole=True)
+    [(0.0, 24.0), (25.0, 49.0), (50.0, 74.0), (75.0, 99.0)]
+    >>> bin_ends(0.5, 1.5, 70.0, 4, whole=False)
+    [(0.5, 1.0), (1.0, 1.5), (1.5, None)]
+    """
+    if top - low <= SAME * max(abs(low), abs(top), SAME):
+        return []
+    edges = _edges(low, high if high > low else top, bins, whole).tolist()
+    ends: list[tuple[float, float | None]] = [
+        (start, stop - 1.0 if whole else stop) for start, stop in pairwise(edges)
+    ]
+    if top >= edges[-1] if whole else top > edges[-1]:
+        ends[-1] = (edges[-2], None)
+    return ends
 
 
 def _edges(low: float, high: float, bins: int, whole: bool) -> Floats:

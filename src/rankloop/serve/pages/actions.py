@@ -19,6 +19,7 @@ from rankloop.serve.pages.evidence import name_of
 from rankloop.serve.pages.forms import changed_or_again, whole
 from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.rendering import PageRoute, page
+from rankloop.serve.pages.tried import measured, tried
 
 if TYPE_CHECKING:
     from rankloop.serve.versions import Versions
@@ -123,7 +124,7 @@ async def end(request: Request, fields: Fields) -> Response:
 
 
 def _ask(request: Request, version: str) -> Response:
-    """The page before a promotion: by judgments over each set, and by clicks when it was learned."""
+    """The page before a promotion: by judgments over each set, by clicks when it was learned, experiments."""
     if not may_view(request):
         return login_form(request, status=401)
     service = service_of(request)
@@ -146,6 +147,8 @@ def _ask(request: Request, version: str) -> Response:
         evidence=evidence,
         gain=wanted.lineage.get("gain") if wanted.lineage.get("production") == production else None,
         gate=wanted.lineage.get("gate"),
+        tried=tried(service, version, production),
+        measured=measured(wanted, service.registry.version(production)),
         admin=has_token(request),
         form_token=form_token(request),
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankloop.serve.models.registry import Version
     from rankloop.serve.service import Service
 
-__all__ = ["feature_importance", "learning", "metrics", "name_of", "propensity", "versions"]
+__all__ = ["curve_of", "feature_importance", "learning", "metrics", "name_of", "propensity", "versions"]
 
 LAST = 100  # pages whose features are used
 FEW = 20  # documents, and permutations of features, where contributions are sampled
@@ -98,14 +98,18 @@ def propensity(known: "Sequence[Version]") -> Panel:
     """The propensity curve of the newest learned version."""
     title = "Examination by rank"
     for one in reversed(known):
-        saved = one.lineage.get("propensity")
-        if isinstance(saved, Mapping) and saved.get("values"):
-            curve = tuple(
-                np.array(saved.get(part, saved["values"]), float) for part in ("values", "low", "high")
-            )
+        if (curve := curve_of(one)) is not None:
             text = f"Relative to the first rank, as {one.version} was learned with; bands are 95 % intervals."
             return Panel("propensity", title, text, drawn(position_curve(curve, title="", note=""), title))
     return Panel("propensity", title, "Estimated when a ranker is learned from clicks.")
+
+
+def curve_of(version: "Version") -> tuple[Floats, ...] | None:
+    """How likely each rank is seen, with its ends, as a version was learned with; None for others."""
+    saved = version.lineage.get("propensity")
+    if not isinstance(saved, Mapping) or not saved.get("values"):
+        return None
+    return tuple(np.array(saved.get(part, saved["values"]), float) for part in ("values", "low", "high"))
 
 
 def learning(known: "Sequence[LearningRun]") -> Panel:
@@ -156,7 +160,9 @@ def _same_days(rows: "Sequence[DaySum]", version: str, production: str) -> str:
         return "\N{EN DASH}"
     gaps, weights = np.array(both).T
     days = f"{len(both)} {'day' if len(both) == 1 else 'days'}"
-    return f"{100 * float(gaps @ weights) / float(weights.sum()):+.1f} % on {days}"
+    return f"{100 * float(gaps @ weights) / float(weights.sum()):+.1f} % on {days}".replace(
+        "-", "\N{MINUS SIGN}"
+    )
 
 
 def feature_importance(service: "Service") -> Panel:

@@ -32,7 +32,7 @@ def experiments(service: "Service", known: "Sequence[Version]", *, changing: boo
     return Panel(
         "experiments",
         "Experiments",
-        "" if shown else "No experiment was started yet.",
+        "Intervals and verdicts hold whenever you look." if shown else "No experiment was started yet.",
         _preferred(duels) if duels else None,
         heads=(
             Head("Versions"),

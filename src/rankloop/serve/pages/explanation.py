@@ -38,7 +38,7 @@ async def why(
         view = ExplanationView.of(found, title(document), title(above) if above else "")
         if "fragment" in request.query_params:
             return fragment("reasons.html", why=view, whole=False)
-        return page(request, "why.html", query=q, why=view, whole=True)
+        return page(request, "why.html", query=q, why=view, whole=True, desk=told)
 
     return await in_search_thread(request, work)
 

@@ -19,13 +19,15 @@ from rankloop.serve.learning.missing import Traffic, missing, read_traffic_count
 from rankloop.serve.learning.own_clicks import OwnClick, own_clicks
 from rankloop.serve.learning.record import LearningRun, newest, runs
 from rankloop.serve.learning.what_changed import ChangedQuery, what_changed
-from rankloop.serve.pages.evidence import name_of
+from rankloop.serve.pages.colours import colours_of
+from rankloop.serve.pages.evidence import curve_of, name_of
 from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.panels import drawn
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.visitors import visitor
 
 if TYPE_CHECKING:
+    from rankloop.serve.models.registry import Version
     from rankloop.serve.service import Service
 
 __all__ = ["router"]
@@ -65,9 +67,11 @@ def _loop(request: Request) -> Response:
     config, now = service.config, time.time()
     since = now - DAY * config.window_days if config.window_days > 0 else None
     traffic = read_traffic_counts(service.store, since=since, until=now, depth=config.swap_top)
-    last, known = newest(service.store), runs(service.store, 1)
-    running = known[0] if known and known[0].state == "running" else None
+    last, begun = newest(service.store), runs(service.store, 1)
+    running = begun[0] if begun and begun[0].state == "running" else None
     learned = _last_learned(service)
+    known = service.registry.versions()
+    made = _learned_elsewhere(known) if learned is None else None
     production = service.registry.version(str(service.versions.live.roles.production))
     return page(
         request,
@@ -75,9 +79,11 @@ def _loop(request: Request) -> Response:
         place="loop",
         traffic=traffic,
         rates=_rates(traffic),
-        curve=_curve(learned),
+        curve=_curve(learned, made),
         values=_values(learned),
+        gains=_gains(known) if made is not None else None,
         learned=learned,
+        made=made,
         last=last,
         missing=missing(config, traffic, last, _clicked(service)),
         gate=config.gate,
@@ -106,20 +112,41 @@ def _last_learned(service: "Service") -> LearningRun | None:
     return next((one for one in runs(service.store) if one.version is not None), None)
 
 
+def _learned_elsewhere(known: "Sequence[Version]") -> "Version | None":
+    """The newest version that was learned from clicks before this service learned, as in the demo."""
+    return next((one for one in reversed(known) if curve_of(one) is not None), None)
+
+
 def _rates(traffic: Traffic) -> float | None:
     return traffic.clicks / traffic.pages if traffic.pages else None
 
 
-def _curve(run: LearningRun | None) -> Markup | None:
-    """The bias of ranks with its interval."""
+def _curve(run: LearningRun | None, made: "Version | None") -> Markup | None:
+    """The bias of ranks with its interval: of a run, or of a version that was made elsewhere."""
     curves = run.record.get("curves") if run is not None else None
-    if not curves:
+    shown: Any = curve_of(made) if made is not None else None
+    if curves:
+        shown = {
+            name: tuple(np.array(one[part], float) for part in ("values", "low", "high"))
+            for name, one in curves.items()
+        }
+    if shown is None:
         return None
-    shown = {
-        name: tuple(np.array(one[part], float) for part in ("values", "low", "high"))
-        for name, one in curves.items()
-    }
     return drawn(position_curve(shown, title="", note=""), "How likely each rank is examined")
+
+
+def _gains(known: "Sequence[Version]") -> Markup | None:
+    """What each version gains by clicks, as estimated when it was made."""
+    given = {f"{one.version} {name_of(one)}": one.lineage.get("gain") for one in known}
+    gains = {
+        name: {"gain from clicks": tuple(map(float, one))}
+        for name, one in given.items()
+        if isinstance(one, list | tuple) and len(one) == 3
+    }
+    if not gains:
+        return None
+    figure = metric_intervals(gains, colours=colours_of(gains), title="", note="")
+    return drawn(figure, "Estimated gain of each ranking")
 
 
 def _values(run: LearningRun | None) -> Markup | None:

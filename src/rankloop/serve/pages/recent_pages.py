@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from rankloop.serve.http.answers import service_of
 from rankloop.serve.pages.address import SearchAddress
 
-__all__ = ["RecentPage", "RecentPages", "search_key"]
+__all__ = ["RecentPage", "RecentPages", "is_shown_again", "search_key"]
 
 COOKIE = "rankloop_pages"
 KEPT = 6  # pages
@@ -73,3 +73,12 @@ def search_key(request: Request, address: SearchAddress, user: str | None) -> st
         (service.index.generation, service.searcher.hands.matching(address.query)),
     )
     return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def is_shown_again(request: Request, address: SearchAddress) -> bool:
+    """Whether a page was probably shown before, as far as the request alone says.
+
+    It is loaded again, which browsers say to caches, or more of it is asked for without scripts.
+    """
+    asked = request.headers.get("cache-control", "").replace(" ", "").lower().split(",")
+    return bool({"max-age=0", "no-cache"} & set(asked)) or address.k > address.usual

@@ -13,7 +13,7 @@ from rankloop.serve.http.schema import SearchAnswer, SearchRequest
 from rankloop.serve.pages.address import SearchAddress
 from rankloop.serve.pages.login import shows_versions
 from rankloop.serve.pages.narrowing import CHOICES, facet_fields, range_fields
-from rankloop.serve.pages.recent_pages import RecentPage, RecentPages, search_key
+from rankloop.serve.pages.recent_pages import RecentPage, RecentPages, is_shown_again, search_key
 from rankloop.serve.pages.rendering import PageRoute, fragment, page
 from rankloop.serve.pages.views import View, view
 from rankloop.serve.pages.visitors import COOKIE, Visitor, visitor
@@ -89,7 +89,7 @@ async def document_page(request: Request, id: str) -> Response:
         if id not in service.index:
             raise LookupError(f"no document {id[:100]!r} is in the index")
         shown = Document.of(id, service.index[id], service.searcher.presenter)
-        return page(request, "document.html", shown=shown)
+        return page(request, "document.html", shown=shown, desk=shows_versions(request))
 
     return await in_search_thread(request, work)
 
@@ -163,7 +163,9 @@ def _found(
     service = service_of(request)
     number, impression = request.query_params.get("page", ""), request.query_params.get("impression")
     following = int(number) if number.isdecimal() and len(number) < 5 else None
-    key = search_key(request, address, who.id) if settled and not following else ""
+    shown_again = who.id is None and not following and is_shown_again(request, address)
+    record = settled and not shown_again  # no cookie would say that it is the same page
+    key = search_key(request, address, who.id) if record and not following else ""
     recent = RecentPages.of(request)
     same = recent.same(key, address.k) if key else None
 
@@ -180,7 +182,7 @@ def _found(
                 facet_values=MOST_VALUES if settled or address.chosen else CHOICES,
                 ranges=range_fields(service.index.fields),
                 user=who.id,
-                record=settled,
+                record=record,
                 unfinished=not settled and version is None,
             ),
             version=version,
