@@ -1,6 +1,6 @@
 """Engines beside each other: 1,000 candidates re-ranked by 500 trees, by each engine's own means and by ours.
 
-RANKLOOP_DATA=... python benchmarks/engines.py [--documents 100000] [--queries 100]
+RANKLOOP_DATA=... python benchmarks/engines.py [--documents 100000] [--queries 100] [--engines opensearch]
 
 The documents are generated; what is relevant depends on the words of the title and the body and on a number.
 One engine runs at a time, on this machine, one node each: the embedded index, Solr (`{!ltr}`, and our scorer
@@ -62,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100)
+    parser.add_argument("--engines", default="solr,opensearch", help="beside the embedded index")
     options = parser.parse_args()
     documents, queries = collection(options.documents, options.queries + LEARNED)
     measured = dict(list(queries.items())[: options.queries])
@@ -79,9 +80,9 @@ def main() -> None:
         task = Task(documents, measured, list(learned_from.values()), labels, model)
         searches = {"1,000 candidates": index.retriever(k=CANDIDATES), "with our scorer": page(index, task)}
         rows += timed("embedded", searches, task)
-        for name, engine_rows in (("solr", solr), ("opensearch", opensearch)):
+        for name in options.engines.split(","):
             try:
-                rows += engine_rows(Path(folder), task, rates)
+                rows += {"solr": solr, "opensearch": opensearch}[name](Path(folder), task, rates)
             except Missing as missing:
                 print(f"{name}: not measured, {missing}")
     table(rows, rates)
