@@ -63,8 +63,14 @@ def harvest(
         pages, _ = one_layout(log, layout)
         if not has_people(pages):
             return estimate_here(log, estimator_of, depth, **options)
-        found = estimate_here(log, estimator_of, depth, **{**options, "monotone": False})
-        found = estimator_of(len(found)).by_people(pages, found, seed)
+        options["monotone"] = False
+        found = estimate_here(
+            log,
+            estimator_of,
+            depth,
+            widen=lambda found: estimator_of(len(found)).by_people(pages, found, seed),
+            **options,
+        )
         return found.monotone() if monotone else found
     if len(log) == 0:
         raise ValueError("the aggregate is empty; there is nothing to estimate")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import polars
 
     from rankloop.propensity.identifiability import Identifiability
+    from rankloop.propensity.trust_bias import TrustBias
 
 __all__ = ["Propensity"]
 
@@ -29,7 +30,7 @@ class Propensity:
 
     `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
     a row; not kept in files), `units` the number of equally large queries or people that would tell as much,
-    `identifiability` the report of a joint fit.
+    `identifiability` the report of a joint fit, `trust` what the log says of trust in high ranks.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])
@@ -46,6 +47,7 @@ class Propensity:
     resamples: Floats | None = None
     units: float | None = field(default=None, kw_only=True)
     identifiability: "Identifiability | None" = field(default=None, kw_only=True)
+    trust: "TrustBias | None" = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.values), np.shape(self.low), np.shape(self.high)}
@@ -134,18 +136,20 @@ class Propensity:
             "log_covariance": covariance,
             "units": self.units,
             "identifiability": report,
+            "trust": None if self.trust is None else self.trust.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, parts: Mapping[str, Any]) -> "Propensity":
         from rankloop.propensity.identifiability import Identifiability
+        from rankloop.propensity.trust_bias import TrustBias
 
         if parts.get("format") != FORMAT:
             raise ValueError(
                 f"wanted a propensity curve of format {FORMAT}, got {parts.get('format')!r}; estimate anew"
             )
         values, low, high = (np.array(parts[name], np.float64) for name in ("values", "low", "high"))
-        covariance, report = parts["log_covariance"], parts["identifiability"]
+        covariance, report, trust = parts["log_covariance"], parts["identifiability"], parts.get("trust")
         return cls(
             values,
             low,
@@ -156,6 +160,7 @@ class Propensity:
             None if covariance is None else np.array(covariance),
             units=parts.get("units"),
             identifiability=None if report is None else Identifiability.from_dict(report),
+            trust=None if trust is None else TrustBias.from_dict(trust),
         )
 
     def save(self, path: str | Path) -> None:
@@ -182,6 +187,9 @@ class Propensity:
             lines.append(f"{rank:>4}  {value:>6.4f}  {low:.4f} to {high:.4f}")
         if self.identifiability is not None:
             lines += [f"warning: {one}" for one in self.identifiability.warnings]
+        said = None if self.trust is None else self.trust.warning(self)
+        if said is not None:
+            lines.append(f"warning: {said}")
         return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootst
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
 from rankloop.propensity.fitting.people import has_people, wider
 from rankloop.propensity.propensity import Propensity
-from rankloop.propensity.trust_bias import warn_of_trust
+from rankloop.propensity.trust_bias import with_trust
 
 __all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge", "units_of"]
 
@@ -71,18 +71,21 @@ def estimate_here(
     *,
     layout: str | None,
     seed: int,
+    widen: Callable[[Propensity], Propensity] | None = None,
     **options: Any,
 ) -> Propensity:
-    """The curve of a log in memory, as its only shard; `estimator_of` takes the number of ranks."""
+    """The curve of a log in memory, as its only shard; `estimator_of` takes the number of ranks.
+
+    `widen` gives the curve with another interval, before trust is looked at.
+    """
     log, layout = one_layout(log, layout)
     estimator = estimator_of(min(log.n_positions, depth or log.n_positions))
     options |= {"layout": layout, "seed": seed}
-    warn_of_trust(log, seed)
     found = estimator.curve(merge([estimator.part(log, RandomGroups(seed))]), **options)
-    if not estimator.needs_pages or not has_people(log):
-        return found
-    by_people = estimator.part(log, RandomGroups(seed), "person")
-    return wider(found, estimator.curve(by_people, **options))
+    if estimator.needs_pages and has_people(log):
+        by_people = estimator.part(log, RandomGroups(seed), "person")
+        found = wider(found, estimator.curve(by_people, **options))
+    return with_trust(log, found if widen is None else widen(found), seed)
 
 
 def units_of(log: ClickLog, by: str) -> Coded:
