@@ -106,7 +106,9 @@ def _remembered(text: str, analyser: Analyser) -> Spans:
 def _spans(text: str, analyser: Analyser) -> Spans:
     if not text.isascii() or analyser.grams is not None:
         found = analyser.spans(text)
-        return Spans(*([span[part] for span in found] for part in range(3)))
+        return Spans(
+            [span.start for span in found], [span.end for span in found], [span.terms for span in found]
+        )
     known = _terms_of_words(analyser)
     matches = list(_ASCII_WORD.finditer(text))
     return Spans(
