@@ -239,10 +239,10 @@ FIGURES = [
         "`python benchmarks/search_quality.py --part test`",
     ),
     (
-        "LambdaLoss, value and gradient of 64 lists of 240 (CPU; an earlier run)",
-        "{losses/lambdaloss (earlier)/240/ours}",
-        "as in allRank {losses/lambdaloss (earlier)/240/as in allRank},"
-        " Rax {losses/lambdaloss (earlier)/240/Rax}",
+        "LambdaLoss, value and gradient of 64 lists of 240 (CPU)",
+        "{losses/lambdaloss/who=rankloop&length=240/ms|.1f} ms",
+        "as in allRank {losses/lambdaloss/who=allrank&length=240/ms|.0f} ms,"
+        " Rax {losses/lambdaloss/who=rax&length=240/ms|.0f} ms",
         "`python benchmarks/losses.py`",
     ),
     (
