@@ -223,7 +223,7 @@ class RemoteEngine(ABC):
         words = dict.fromkeys(word for text in texts for word in text.split() if self._searched(word))
         if typos != "missing":
             return frozenset(words if typos == "always" else ())
-        return self._missing(words, tuple(fields))
+        return self._statistics.missing(words, tuple(fields), self.snapshot)
 
     @abstractmethod
     def known(self, ids: Sequence[str]) -> list[bool]:
@@ -265,21 +265,6 @@ class RemoteEngine(ABC):
             f"the local index has {len(self.local):,} documents, {self.address} {documents:,}; "
             "run rankloop index again"
         ]
-
-    def _missing(self, words: Iterable[str], fields: tuple[str, ...]) -> frozenset[str]:
-        """Words that no document has in any of some text fields.
-
-        The engine is asked about those that the local index does not have.
-        """
-        snapshot = self.snapshot
-        terms = [(snapshot.text_fields.index(name), snapshot.analyser(name)) for name in fields]
-        wanted = [
-            (fields, word)
-            for word in words
-            if not any(snapshot.df(at, term) for at, analyser in terms for term in analyser.terms(word))
-        ]
-        counts = self._statistics.of(wanted).counts if wanted else {}
-        return frozenset(word for fields, word in wanted if not counts[fields, word])
 
     def _searched(self, word: str) -> bool:
         """Whether a word is searched for, which stop words are not."""

@@ -2,8 +2,11 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rankloop.search.index.snapshot import Snapshot
 
 __all__ = ["CollectionStatistics", "Statistics", "Wanted"]
 
@@ -61,6 +64,20 @@ class Statistics:
                 self._known[key] = fresh[key] = (now, number)
             self._sized = sized
         return CollectionStatistics(sized[1], sized[2], {key: fresh[key][1] for key in wanted})
+
+    def missing(self, words: Iterable[str], fields: tuple[str, ...], local: "Snapshot") -> frozenset[str]:
+        """Words that no document has in any of some text fields.
+
+        The engine is asked about those that the local index does not have.
+        """
+        terms = [(local.text_fields.index(name), local.analyser(name)) for name in fields]
+        wanted = [
+            (fields, word)
+            for word in words
+            if not any(local.df(at, term) for at, analyser in terms for term in analyser.terms(word))
+        ]
+        counts = self.of(wanted).counts if wanted else {}
+        return frozenset(word for fields, word in wanted if not counts[fields, word])
 
     def forget(self) -> None:
         """Ask again: the documents are others now."""
