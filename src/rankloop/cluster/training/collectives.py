@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from importlib import import_module
 from ipaddress import ip_address
 from typing import Any
 
@@ -177,18 +178,20 @@ def _settled(wire: socket.socket) -> socket.socket:
 
 @contextmanager
 def lightgbm_team(member: Member) -> Iterator[dict[str, Any]]:
-    """The parameters with which LightGBM trains together in this thread, while the block runs."""
-    from lightgbm.basic import _LIB
-
+    """The parameters with which LightGBM trains together in this thread, while the block runs; alone none."""
+    if member.count == 1:
+        yield {}
+        return
+    library = import_module("lightgbm.basic")._LIB
     team = Team(member)
     functions = _ReduceScatter(_ending(_reduce_scatter(team))), _Allgather(_ending(_allgather(team)))
     pointers = [ctypes.cast(one, ctypes.c_void_p) for one in functions]
-    if _LIB.LGBM_NetworkInitWithFunctions(member.count, member.rank, *pointers):
-        raise RuntimeError(_LIB.LGBM_GetLastError().decode())
+    if library.LGBM_NetworkInitWithFunctions(member.count, member.rank, *pointers):
+        raise RuntimeError(library.LGBM_GetLastError().decode())
     try:
         yield {"num_machines": member.count, "tree_learner": "data", "pre_partition": True}
     finally:
-        _LIB.LGBM_NetworkFree()
+        library.LGBM_NetworkFree()
         team.close()
 
 

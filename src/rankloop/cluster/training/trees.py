@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -83,7 +83,7 @@ def grow(job: TreesJob, member: Member) -> bytes:
             if job.checkpoint is None
             else min(job.every, ranker.trees - state.trees)
         )
-        with lightgbm_team(member) if member.count > 1 else nullcontext({}) as parallel:
+        with lightgbm_team(member) as parallel:
             further: LambdaMART = clone(ranker).set_params(
                 trees=size, init=state.made or ranker.init, params={**(ranker.params or {}), **parallel}
             )
