@@ -160,11 +160,8 @@ def alone(connections: Connections, work: str) -> Iterator[None]:
 
 
 def in_turn(connection: Connection, work: str) -> None:
-    """Wait until no other service does this work, and keep others waiting until the end of the transaction.
-
-    SQLite has one writer at a time anyway.
-    """
-    if connection.dialect.name == "postgresql":
+    """Wait until no other service does this work, and have others wait until the end of the transaction."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer at a time anyway
         statement = text("SELECT pg_advisory_xact_lock(hashtext(current_schema()), hashtext(:work))")
         connection.execute(statement, {"work": work})
 
