@@ -6,17 +6,15 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rankloop.clicks import simulate, user
-from rankloop.demo.people import put_people
 from rankloop.search import Index
 from rankloop.serve import Config, Service
-from rankloop.serve.config import GateSettings, Limits
+from rankloop.serve.config import Limits
 from rankloop.serve.desk.query_sets import SetQuery, put_query_set
 from rankloop.serve.learning.run import learn_once
 from serve.running import another, on_a_port, wait_until
+from serve.topics import put_crowd, shop_of_topics
 
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
 from playwright.sync_api import expect, sync_playwright
@@ -205,24 +203,9 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
     """People want quality, which the words say nothing about; what they click teaches it."""
     monkeypatch.setattr("rankloop.serve.learning.candidates.TREES", 40)
     monkeypatch.setattr("rankloop.serve.learning.candidates.JUDGE", 30)
-    random = np.random.default_rng(0)
-    topics = [f"topic{at}" for at in range(40)]
-    index = Index.create(tmp_path / "shop.index", fields={"title": "text", "quality": "number"})
-    index.add(
-        {"id": f"{topic}-{at}", "title": f"{topic} {'filler ' * at}", "quality": float(random.normal())}
-        for topic in topics
-        for at in range(10)
-    )
-    index.commit()
-    settings = Config(
-        index.path,
-        features=("bm25(title)", "length(title)", "value(quality)"),
-        open_dashboard=True,
-        gate=GateSettings(pages=500, confidence=0.8),  # the page is tested here, not the gate
-        limits=Limits(rate=0.0),
-    )
+    settings = shop_of_topics(tmp_path, 40, open_dashboard=True)
     with Service.open(settings) as service, on_a_port(service) as client:
-        people_search(service, topics)
+        put_crowd(service, 40, sessions=1500)
         with tab(browser, (service, str(client.base_url))) as page:
             page.goto("/?q=topic7")
             before = shown(page)
@@ -235,33 +218,9 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
             expect(page.locator("#learning ~ .scroll")).to_contain_text("promoted")
             page.get_by_role("link", name="report").click()
             expect(page.get_by_role("heading", level=1)).to_be_visible()
-    quality = {id: index[id]["quality"] for id in before}
+    quality = {id: service.index[id]["quality"] for id in before}
     assert quality[before[0]] < 0.7
     assert quality[after[0]] > 1.4  # all that people ask of the best
-
-
-def people_search(service, topics):
-    """Pages of a simulated crowd, in the store as if they had been served."""
-    search = service.versions.model("v1").pipeline
-    judged = {
-        topic: {
-            id: int(np.digitize(service.index[id]["quality"], [0.0, 0.7, 1.4]))
-            for id in (f"{topic}-{at}" for at in range(10))
-        }
-        for topic in topics
-    }
-    data = search.dataset({topic: topic for topic in topics}, judged, among="retrieved")
-    log = simulate(
-        data,
-        logging_policy=search.ranker,
-        user=user("pbm", max_grade=3),
-        sessions=1500,
-        k=10,
-        randomize="adjacent",
-        rate=0.8,
-        seed=0,
-    )
-    put_people(service.store, log, data, version="v1", seed=0)
 
 
 def test_the_keyboard_is_enough(shop, browser):

@@ -1,16 +1,11 @@
 """The visitor's own clicks teach: how many are missing, when learning runs, and what became of them."""
 
 import secrets
-import shutil
 
-import numpy as np
 import pytest
 
-from rankloop.clicks import simulate, user
-from rankloop.demo.people import put_people
-from rankloop.search import Deadline, Index
+from rankloop.search import Deadline
 from rankloop.serve import Config, Service
-from rankloop.serve.config import GateSettings, Limits
 from rankloop.serve.http.schema import EventIn, SearchRequest
 from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.missing import Traffic, missing
@@ -18,14 +13,14 @@ from rankloop.serve.learning.own_clicks import own_clicks
 from rankloop.serve.learning.record import LearningRun, begin, finish
 from rankloop.serve.learning.schedule import Schedule
 from serve.running import TOKEN, another, on_a_port, serving, wait_until
+from serve.topics import put_crowd, shop_of_topics
 
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
 from playwright.sync_api import expect
 
-from serve.test_browser import browser, tab  # noqa: F401 - a fixture
+from serve.test_browser import CHROMIUM, browser, tab  # noqa: F401 - a fixture
 from serve.test_desk_browser import log_in
 
-CHROMIUM = shutil.which("chromium")
 ENOUGH = Traffic(5000, 300, 40, 900, 90)
 
 
@@ -104,58 +99,17 @@ def test_clicks_of_one_person_with_ranks_before_and_after(tmp_path):
         assert own_clicks(service, early, service.recorder.user("ann"), Deadline(30)) == []
 
 
-def a_crowd(service, topics):
-    """Pages of simulated people who want quality, in the layout of the page."""
-    search = service.versions.model("v1").pipeline
-    judged = {
-        topic: {
-            id: int(np.digitize(service.index[id]["quality"], [0.0, 0.7, 1.4]))
-            for id in (f"{topic}-{at}" for at in range(10))
-        }
-        for topic in topics
-    }
-    data = search.dataset({topic: topic for topic in topics}, judged, among="retrieved")
-    person = user("pbm", max_grade=3)
-    log = simulate(
-        data,
-        logging_policy=search.ranker,
-        user=person,
-        sessions=900,
-        k=10,
-        randomize="adjacent",
-        rate=0.8,
-        seed=0,
-    )
-    put_people(service.store, log, data, version="v1", seed=0)
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 def test_click_learn_now_and_see_what_changed(tmp_path, browser, monkeypatch):  # noqa: F811
     from rankloop.serve.learning import process
 
     small = "from rankloop.serve.learning import candidates as some; some.TREES = some.JUDGE = 20; "
     monkeypatch.setattr(process, "_PROGRAM", small + process._PROGRAM.replace("(10)", "(0)"))
-    random = np.random.default_rng(0)
-    topics = [f"topic{at}" for at in range(30)]
-    index = Index.create(tmp_path / "shop.index", fields={"title": "text", "quality": "number"})
-    index.add(
-        {"id": f"{topic}-{at}", "title": f"{topic} {'filler ' * at}", "quality": float(random.normal())}
-        for topic in topics
-        for at in range(10)
-    )
-    index.commit()
-    settings = Config(
-        index.path,
-        features=("bm25(title)", "length(title)", "value(quality)"),
-        admin_token=TOKEN,
-        swap_rate=0.0,
-        learn_budget="quick",
-        learn_after=4,
-        gate=GateSettings(pages=500, confidence=0.8),  # the page is tested here, not the gate
-        limits=Limits(rate=0.0),
+    settings = shop_of_topics(
+        tmp_path, 30, admin_token=TOKEN, swap_rate=0.0, learn_budget="quick", learn_after=4
     )
     with Service.open(settings) as service, on_a_port(service) as client:
-        a_crowd(service, topics)
+        put_crowd(service, 30, sessions=900)
         with tab(browser, (service, str(client.base_url))) as page:
             log_in(page)
             page.goto("/loop")

@@ -1,0 +1,58 @@
+"""A shop of topics whose quality the words say nothing about, and a simulated crowd that wants it."""
+
+import numpy as np
+
+from rankloop.clicks import simulate, user
+from rankloop.demo.people import put_people
+from rankloop.search import Index
+from rankloop.serve import Config
+from rankloop.serve.config import GateSettings, Limits
+
+DOCUMENTS = 10  # of each topic
+
+
+def topics(count):
+    return [f"topic{at}" for at in range(count)]
+
+
+def shop_of_topics(folder, count, **settings):
+    """The settings of a service over ten documents of each topic."""
+    random = np.random.default_rng(0)
+    index = Index.create(folder / "shop.index", fields={"title": "text", "quality": "number"})
+    index.add(
+        {"id": f"{topic}-{at}", "title": f"{topic} {'filler ' * at}", "quality": float(random.normal())}
+        for topic in topics(count)
+        for at in range(DOCUMENTS)
+    )
+    index.commit()
+    return Config(
+        index.path,
+        features=("bm25(title)", "length(title)", "value(quality)"),
+        gate=GateSettings(pages=500, confidence=0.8),  # pages are tested with it, not the gate
+        limits=Limits(rate=0.0),
+        **settings,
+    )
+
+
+def put_crowd(service, count, sessions):
+    """Pages of people who want quality, in the store as if they had been served."""
+    search = service.versions.model("v1").pipeline
+    judged = {
+        topic: {
+            id: int(np.digitize(service.index[id]["quality"], [0.0, 0.7, 1.4]))
+            for id in (f"{topic}-{at}" for at in range(DOCUMENTS))
+        }
+        for topic in topics(count)
+    }
+    data = search.dataset({topic: topic for topic in topics(count)}, judged, among="retrieved")
+    log = simulate(
+        data,
+        logging_policy=search.ranker,
+        user=user("pbm", max_grade=3),
+        sessions=sessions,
+        k=10,
+        randomize="adjacent",
+        rate=0.8,
+        seed=0,
+    )
+    put_people(service.store, log, data, version="v1", seed=0)
