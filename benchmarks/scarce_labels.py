@@ -24,6 +24,7 @@ from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART, LinearRanker, NeuralRanker, Ranker, pretrain
 from rankloop.search import Features, Query, generic_words
+from results import benchmark, record
 from search import movies as read_movies
 from search_quality import FAMILIES, movie_index, split, year_named
 
@@ -82,6 +83,7 @@ def table(name: str, train: RankingDataset, held_out: RankingDataset, options: a
     took["LambdaMART, all labels"] = time.process_time() - started
     for who, own in values.items():
         against = "" if who == trees else interval(own - values[trees])
+        record(name, who=who, ndcg=np.nanmean(own), against=against, seconds=took[who])
         print(f"{who:<38}{np.nanmean(own):>8.4f}{against:>30}{took[who]:>7.1f}", flush=True)
 
 
@@ -132,4 +134,4 @@ def movies(data: Path, queries: int) -> tuple[RankingDataset, RankingDataset]:
 
 
 if __name__ == "__main__":
-    main()
+    benchmark(main)

@@ -55,7 +55,7 @@ LAYOUTS = {
     ),
     "attack/attack": Layout(
         {
-            "somebody sends, beside 8 people": "{attack}",
+            "somebody sends, while 8 people search": "{attack}",
             "answers a second to the people": "{rate:.1f}",
             "p50, ms": "{p50:.1f}",
             "p99, ms": "{p99:.1f}",

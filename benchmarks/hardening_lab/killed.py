@@ -103,7 +103,7 @@ def whole_index(folder: Path, told: list[str]) -> dict[str, int]:
     assert len(index) == (0 if newest < 0 else 40 - newest % 5)
     assert sorted(index.retriever(k=100)(f"turn {newest}").ids.tolist()) == sorted(index.ids.tolist())
     index.check()
-    return {"commits, none lost, none in halves": newest + 1}
+    return {"commits, none lost, none in part": newest + 1}
 
 
 def whole_versions(folder: Path, told: list[str]) -> dict[str, int]:
