@@ -70,7 +70,7 @@ def test_attraction_by_everybody_else_is_unbiased_for_every_row():
 @pytest.mark.parametrize("trust", [0.0, 0.5])
 @pytest.mark.parametrize("kind", [{}, {"adjacent": True}, {"heavy": True, "own": 0.6}])
 def test_the_score_is_centred_at_the_true_trust(trust, kind):
-    """Thirty logs: the mean of standardised scores is 0, and they spread by 1 at most."""
+    """Thirty logs: the mean of standardised scores is 0, and they spread by about 1."""
     found = np.array([score_of(pages(seed, trust, **kind)).at(trust).errors for seed in range(30)])
     assert abs(found.mean()) < 3.5 * found.std() / np.sqrt(30)
     assert found.std() < 1.4
