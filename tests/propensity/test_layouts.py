@@ -80,6 +80,7 @@ def test_drift_takes_the_pages_of_its_layout(data, mixed):
     assert drift(randomized(pages(data, "phone", seed=7)), mixed).holds
 
 
+@pytest.mark.filterwarnings("ignore:people trust high ranks")  # in 5 % of logs by chance
 def test_false_alarms_are_as_rare_as_asked(data):
     alarms = [
         not drift(
