@@ -25,7 +25,8 @@ def site(tmp_path_factory):
     environment = {name: value for name, value in os.environ.items() if name != "RANKLOOP_RUN_TUTORIALS"}
     environment["NO_MKDOCS_2_WARNING"] = "1"
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        # without --quiet, which hides warnings from --strict
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT,
         env=environment,
         capture_output=True,

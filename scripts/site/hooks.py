@@ -71,4 +71,6 @@ def _runs() -> bool:
 def _paper(path: str) -> str:
     """A page that lies in the root of the project; its links are from there."""
     text = (ROOT / path).read_text(encoding="utf-8")
+    for name, other in PAPERS.items():
+        text = text.replace(f"]({other})", f"]({name}.md)")
     return re.sub(r"\]\(docs/", "](../", text)
