@@ -310,6 +310,7 @@ def test_a_search_on_a_phone_by_touch(shop, browser):  # noqa: F811
         page.locator("details.facets > summary").tap()
         page.get_by_role("link", name=re.compile("^Brand 2 ")).first.tap()
         expect(page.locator(".tally").first).to_contain_text("Brand 2")
+        page.wait_for_load_state()  # a click is recorded by scripts, which come after the results
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         first = page.locator(".result").first
         document = first.get_attribute("data-document")
