@@ -13,6 +13,7 @@ from rankloop.search import Analyser, Candidates, Field, Index, Query
 from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.features import Features
 from rankloop.search.features.kernels import PROXIMITY, STATISTICS
+from rankloop.search.index.top import term_frequencies
 
 WORDS = st.lists(st.sampled_from("abcde"), max_size=9).map(" ".join)
 PLAIN = Analyser(None)
@@ -168,6 +169,38 @@ def test_long_documents_and_any_choice_of_features(tmp_path):
     every = one(index, query, *names, ids=ids)
     for at, name in enumerate(names):
         np.testing.assert_array_equal(one(index, query, name, ids=ids)[:, 0], every[:, at])
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 999), documents=st.integers(1, 3000), terms=st.integers(1, 4))
+def test_term_frequencies_equal_a_look_at_each_posting(seed, documents, terms):
+    """Postings of any length, candidates in any order: few of many, all, none that has the term."""
+    random = np.random.default_rng(seed)
+    shares = random.choice([0.0, 0.002, 0.1, 0.9], terms)
+    lists = [np.flatnonzero(random.random(documents) < share).astype(np.int32) for share in shares]
+    ends = np.cumsum([len(one) for one in lists])
+    docs = np.concatenate(lists)
+    tf = random.integers(1, 9, len(docs)).astype(np.int32)
+    asked = random.permutation(documents)[: random.integers(0, documents + 1)]
+    order = np.argsort(asked)
+    starts = ends - [len(one) for one in lists]
+    found = term_frequencies(docs, tf, starts, ends, asked[order], order)
+    known = [dict(zip(docs[a:b].tolist(), tf[a:b].tolist(), strict=True)) for a, b in pairwise([0, *ends])]
+    assert found.tolist() == [[one.get(document, 0) for one in known] for document in asked.tolist()]
+
+
+@pytest.mark.parametrize("query", ["a", "a b", "a b a", "c d b", "zz a", ""])
+def test_a_feature_alone_is_as_among_all(tmp_path, query):
+    """What is not asked for is not computed; what is asked for is the same."""
+    random = np.random.default_rng(3)
+    texts = [" ".join(random.choice(list("abcdefgh"), random.integers(0, 60))) for _ in range(80)]
+    documents = [{"id": at, "title": text[:7], "body": text} for at, text in enumerate(texts)]
+    index = made(tmp_path / "index", documents, commits=2, deleted=[3, 4])
+    found = Candidates.of(query, index.snapshot, random.permutation(80))
+    names = [f"{name}({field})" for name in (*STATISTICS, *PROXIMITY) for field in ("title", "body", "*")]
+    every = Features(names).matrix(found)
+    for at, name in enumerate(names):
+        assert Features([name]).matrix(found)[:, 0].tolist() == every[:, at].tolist(), name
 
 
 def test_many_candidates_equal_one_by_one(shop):

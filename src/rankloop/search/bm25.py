@@ -11,7 +11,7 @@ from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._names import one_of
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
-from rankloop.search.index.top import Postings, term_frequencies, top_sum
+from rankloop.search.index.top import Postings, top_sum
 
 __all__ = [
     "BM25",
@@ -179,15 +179,11 @@ def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int,
 
 def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> Ints32:
     """How often each leaf is in each document of a segment: documents x leaves."""
-    segment.touch_forward(documents)
-    found: Ints32 = term_frequencies(
-        segment.forward,
-        segment.documents,
-        documents,
+    return segment.frequencies(
         np.array([leaf.field for leaf in leaves], np.int64),
         np.array([segment.term(leaf.term) for leaf in leaves], np.int64),
+        documents,
     )
-    return found
 
 
 Top = tuple[Floats, Ints, int]

@@ -8,7 +8,7 @@ from rankloop.search.candidates import Candidates
 from rankloop.search.features.families import MEANING
 from rankloop.search.features.kernels import STATISTICS
 from rankloop.search.features.query_terms import WHOLE, query_terms
-from rankloop.search.features.text import text_statistics
+from rankloop.search.features.text import frequencies
 
 if TYPE_CHECKING:
     from rankloop.search.features.features import Features
@@ -51,13 +51,8 @@ def _terms(one: Candidates, field: str) -> tuple[dict[str, float | str], ...]:
     """Each query term with its tf in the document, and its df and idf in the field."""
     words = query_terms(one.query.plain, one.snapshot, field)
     segment, document = one.snapshot.locate(int(one.rows[0]))
-    found: list[dict[str, float | str]] = []
-    for at, term in enumerate(words.terms):
-        this = slice(at, at + 1)
-        alone = words._replace(
-            terms=(term,), times=words.times[this], idf=words.idf[this], probability=words.probability[this]
-        )
-        block = text_statistics(one.snapshot, segment, np.array([document]), field, alone)
-        tf = float(block[0, STATISTICS.index("tf_sum")])
-        found.append({"term": term, "tf": tf, "df": float(words.df[at]), "idf": float(words.idf[at])})
-    return tuple(found)
+    tf = frequencies(one.snapshot, segment, np.array([document]), field, words)[0]
+    return tuple(
+        {"term": term, "tf": float(tf[at]), "df": float(words.df[at]), "idf": float(words.idf[at])}
+        for at, term in enumerate(words.terms)
+    )

@@ -17,7 +17,7 @@ from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
 from rankloop.search.features.kernels import PROXIMITY, STATISTICS
 from rankloop.search.features.query_terms import WHOLE, QueryTerms, query_terms, whole_fields
-from rankloop.search.features.text import OF_ALL_TERMS, TEXT, proximities, text_statistics
+from rankloop.search.features.text import TEXT, frequencies, proximities, text_statistics
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.vectors import similarities
@@ -32,6 +32,8 @@ __all__ = ["COLUMN", "Features"]
 COLUMN = "features"
 Custom = Callable[[Candidates], ArrayLike]
 Encoder = Callable[[str], ArrayLike]
+Computed = Callable[..., Floats]
+Places = Ints | slice  # of columns
 AT_ONCE = 1 << 25  # steps of the kernels between two looks at the clock
 _NAME = re.compile(r"(\w+)(?:\(([^()]+)\))?")
 
@@ -182,17 +184,12 @@ class Features(Stage):
         terms = max((len(one.terms) for one in words.values()), default=0)
         for segment, inside in _pieces(found, terms):
             documents = found.rows[inside] - segment.base
-            segment.touch_forward(documents)
-            part = slice(None) if len(inside) == len(found) else inside[:, None]
-            for field, (to, which, near_to, near) in text.items():
-                if len(to):
-                    whole = bool(np.isin(OF_ALL_TERMS, which).any())
-                    given = (found.snapshot, segment, documents, field, words[field])
-                    block = text_statistics(*given, whole=whole)
-                    out[part, to] = block[:, which]
-                if len(near_to):
-                    block = proximities(found.snapshot, segment, documents, field, words[field])
-                    out[part, near_to] = block[:, near]
+            for field, families in text.items():
+                given = (found.snapshot, segment, documents, field, words[field])
+                tf = frequencies(*given)
+                for compute, (to, names, which) in families.items():
+                    at = (inside, to) if isinstance(to, slice) else np.ix_(inside, to)
+                    out[at] = compute(*given, tf, names)[:, which]
         for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
                 found.query.check_time()
@@ -206,16 +203,18 @@ class Features(Stage):
         return explained(self, found, id)
 
     @cached_property
-    def _text_plan(self) -> dict[str, tuple[Ints, ...]]:
-        """By field: columns and their statistics, then columns and their proximities."""
-        plan: dict[str, tuple[list[int], ...]] = {}
-        for at, parsed in enumerate(self.parsed):
-            if parsed is not None and parsed[0] in TEXT:
-                lists = plan.setdefault(str(parsed[1]), ([], [], [], []))
-                near = parsed[0] in PROXIMITY
-                lists[2 * near].append(at)
-                lists[2 * near + 1].append((PROXIMITY if near else STATISTICS).index(parsed[0]))
-        return {name: tuple(np.array(one, np.int64) for one in lists) for name, lists in plan.items()}
+    def _text_plan(self) -> dict[str, dict[Computed, tuple[Places, frozenset[str], Places]]]:
+        """By field and by what computes them: the columns, the names, and their places in what it gives."""
+        plan: dict[str, dict[Computed, tuple[Places, frozenset[str], Places]]] = {}
+        of = [one if one is not None and one[0] in TEXT else ("", "") for one in self.parsed]
+        for field in dict.fromkeys(str(field) for name, field in of if name):
+            for compute, given in ((text_statistics, STATISTICS), (proximities, PROXIMITY)):
+                to = [at for at, (name, here) in enumerate(of) if here == field and name in given]
+                names = [of[at][0] for at in to]
+                if to:
+                    which = [given.index(name) for name in names]
+                    plan.setdefault(field, {})[compute] = (_places(to), frozenset(names), _places(which))
+        return plan
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
@@ -281,6 +280,11 @@ def _pieces(found: Candidates, terms: int) -> Iterator[tuple[Segment, Ints]]:
         for piece in [inside] if pieces == 1 else np.array_split(inside, pieces):
             found.query.check_time()
             yield segment, piece
+
+
+def _places(of: list[int]) -> Places:
+    """As a slice where they follow each other, which is copied several times faster."""
+    return slice(of[0], of[-1] + 1) if of == list(range(of[0], of[-1] + 1)) else np.array(of, np.int64)
 
 
 def _parsed(name: str) -> tuple[str, str | None]:

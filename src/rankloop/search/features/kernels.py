@@ -7,8 +7,9 @@ import numpy as np
 from rankloop._arrays import Floats, Ints, Ints32
 from rankloop._jit import kernel
 from rankloop.search.index.postings import Forward
+from rankloop.search.index.top import place_of
 
-__all__ = ["NEAR", "PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
+__all__ = ["LOGARITHMIC", "NEAR", "PROXIMITY", "STATISTICS", "norms", "proximity", "statistics"]
 
 
 STATISTICS = (
@@ -18,6 +19,7 @@ STATISTICS = (
     "tf_length_sum", "tf_length_min", "tf_length_max", "tf_length_mean", "tf_length_variance",
     "tfidf_sum", "tfidf_min", "tfidf_max", "tfidf_mean", "tfidf_variance",
 )  # fmt: skip
+LOGARITHMIC = ("cosine", "lm_absolute", "lm_dirichlet", "lm_jelinek")
 PROXIMITY = ("window", "ordered", "unordered", "phrase", "first")
 
 K1, B = 1.2, 0.75
@@ -36,13 +38,15 @@ def statistics(
     idf: Floats,
     probability: Floats,
     average: float,
+    logs: bool,
     out: Floats,
 ) -> None:
     """`STATISTICS` of each document from the tf of each query term: one row of `out` per document.
 
     `times` is how often the query has a term, `probability` the share of the collection's words that are it.
     The Dirichlet prior counts as many words as the field has on average. One pass over the tf of a document
-    fills all 25 statistics from registers; only variances need a second one.
+    fills all 25 statistics from registers; only variances need a second one. Logarithms are most of the work:
+    without `logs`, the statistics in `LOGARITHMIC` are 0.
     """
     # What depends on the query alone.
     documents, terms = tf.shape
@@ -77,8 +81,11 @@ def statistics(
             if f > 0:
                 covered += 1
                 covered_idf += idf[t]
-                dot += (1.0 + math.log(f)) * w * idf[t]
                 bm25 += w * idf[t] * f / (f + flat + slope * size)
+            if not logs:
+                continue
+            if f > 0:
+                dot += (1.0 + math.log(f)) * w * idf[t]
                 absolute += w * math.log((f - DISCOUNT) / size + spread * p)
                 jelinek += w * math.log((1 - COLLECTION) * f / size + COLLECTION * p)
             else:
@@ -159,20 +166,21 @@ def proximity(
     first, last = np.empty(len(wanted), np.int64), np.empty(len(wanted), np.int64)
     at = np.empty(len(wanted), np.int64)
     for r in range(len(rows)):
-        # Merge the row's terms with the wanted ones, both ascending: positions of t are first[t]..last[t].
+        # Positions of t are first[t]..last[t]: those of the row's terms before it come first, so its place is
+        # their number, which is summed up from one wanted term to the next (both ascend).
         row = rows[r]
-        first[:] = 0
-        last[:] = 0
-        covered, spot, j = 0, starts[row], 0
-        for i in range(offsets[row], offsets[row + 1]):
-            while j < len(by_term) and wanted[by_term[j]] < terms[i]:
-                j += 1
-            if j == len(by_term):
-                break
-            if wanted[by_term[j]] == terms[i]:
-                first[by_term[j]], last[by_term[j]] = spot, spot + tf[i]
+        covered, spot, i, end = 0, starts[row], offsets[row], offsets[row + 1]
+        for t in by_term:
+            first[t] = last[t] = 0
+            found = place_of(terms, i, end, np.int32(wanted[t]))
+            if found < end and terms[found] == wanted[t]:
+                before = 0
+                for count in tf[i:found]:
+                    before += count
+                spot += before
+                first[t], last[t] = spot, spot + tf[found]
                 covered += 1
-            spot += tf[i]
+                i = found
         out[r, :] = 0.0
         out[r, 4] = length[r]
         if covered == 0:
@@ -228,12 +236,12 @@ def proximity(
             whole = True
             for s in range(1, len(sequence)):
                 place = positions[p] + places[s] - places[0]
-                t, found = sequence[s], False
+                t, there = sequence[s], False
                 for q in range(first[t], last[t]):
                     if positions[q] == place:
-                        found = True
+                        there = True
                         break
-                if not found:
+                if not there:
                     whole = False
                     break
             if whole:

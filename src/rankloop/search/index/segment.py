@@ -12,6 +12,7 @@ import numpy as np
 from rankloop._arrays import Array, Bytes, Ints, Ints32
 from rankloop.search.index.arrays import MappedArrays, MemoryArrays, pack, read_arrays, unpack
 from rankloop.search.index.postings import Arrays, Forward
+from rankloop.search.index.top import term_frequencies
 
 __all__ = ["REMEMBERED", "Segment", "id_columns", "id_hashes", "keyword_columns", "name_of_field"]
 
@@ -116,6 +117,15 @@ class Segment:
         starts, ends = offsets[rows], offsets[rows + 1]
         docs = self.arrays.touch("postings.docs", starts, ends)
         return docs, self.arrays.touch("postings.tf", starts, ends), starts, ends
+
+    def frequencies(self, field: Ints, term: Ints, documents: Ints) -> Ints32:
+        """How often each term (its number, or -1) is in its field of each document: documents x terms."""
+        docs, tf, starts, ends = self.postings_of(field * self.terms + np.maximum(term, 0))
+        order = np.argsort(documents)
+        found: Ints32 = term_frequencies(
+            docs, tf, starts, np.where(term < 0, starts, ends), documents[order], order
+        )
+        return found
 
     def touch_forward(self, documents: Ints) -> None:
         """Compare the rows of these documents in the forward index with their checksums."""

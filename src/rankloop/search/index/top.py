@@ -5,13 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop._arrays import Bytes, Floats, Ints, Ints32
-from rankloop._jit import kernel, part
-from rankloop.search.index.postings import Forward
+from rankloop._jit import inlined, kernel, part
 
-__all__ = ["Postings", "shrink", "term_frequencies", "top_combined", "top_sum"]
+__all__ = ["Postings", "place_of", "shrink", "term_frequencies", "top_combined", "top_sum"]
 
 
-COUNTED = 32  # terms among which the place of one is counted, not searched
+COUNTED = 32  # numbers among which the place of one is counted, not searched
 BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
 
@@ -182,31 +181,46 @@ def top_combined(
 
 
 @kernel
-def term_frequencies(forward: Forward, documents: int, rows: Ints, field: Ints, term: Ints) -> Ints32:
-    """How often each (field, term) is in each document: documents x pairs, from the forward index.
+def term_frequencies(
+    docs: Ints32, tf: Ints32, starts: Ints, ends: Ints, documents: Ints, order: Ints
+) -> Ints32:
+    """How often each term is in each document, from the postings of the terms: documents x terms.
 
-    A binary search ends with counting among the last few terms: without branches to be guessed wrong, the
-    processor already loads the next document while this one's memory is on its way.
+    `documents` ascend; `order` says to which row of the result each belongs. Postings ascend too, and are
+    passed through once, in steps that double until the next document lies within one. A search has just read
+    them, whereas the documents' own lists of terms lie far apart in memory.
     """
-    offsets, terms, tf = forward.offsets, forward.terms, forward.tf
-    found = np.zeros((len(rows), len(field)), np.int32)
-    for i in range(len(rows)):
-        for j in range(len(field)):
-            if term[j] < 0:
-                continue
-            row, wanted = field[j] * documents + rows[i], np.int32(term[j])
-            low, high = offsets[row], offsets[row + 1]
-            end = high
-            while high - low > COUNTED:
-                middle = (low + high) // 2
-                if terms[middle] < wanted:
-                    low = middle + 1
-                else:
-                    high = middle
-            below = 0
-            for one in terms[low:high]:
-                below += one < wanted
-            low += below
-            if low < end and terms[low] == wanted:
-                found[i, j] = tf[low]
+    found = np.zeros((len(documents), len(starts)), np.int32)
+    for t in range(len(starts)):
+        at, end = starts[t], ends[t]
+        for i in range(len(documents)):
+            wanted, step = np.int32(documents[i]), COUNTED
+            high = min(at + step, end)
+            while high < end and docs[high - 1] < wanted:
+                at, step = high, 2 * step
+                high = min(at + step, end)
+            at = place_of(docs, at, high, wanted)
+            if at == end:
+                break
+            if docs[at] == wanted:
+                found[order[i], t] = tf[at]
     return found
+
+
+@inlined
+def place_of(ascending: Ints32, low: int, high: int, wanted: int) -> int:
+    """Where a number is in `ascending[low:high]`, or would be.
+
+    A binary search ends with counting among the last few: without branches to be guessed wrong, the processor
+    already loads what comes next while this memory is on its way.
+    """
+    while high - low > COUNTED:
+        middle = (low + high) // 2
+        if ascending[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    below = 0
+    for one in ascending[low:high]:
+        below += one < wanted
+    return low + below
