@@ -104,8 +104,13 @@ class Analyser:
         """The words of the text as it was given, with their places."""
         return [
             Span(match.start(), match.end(), tuple(t for w in self.words(match[0]) for t in self.terms_of(w)))
-            for match in _pattern(False).finditer(text)
+            for match in self.word.finditer(text)
         ]
+
+    @property
+    def word(self) -> re.Pattern[str]:
+        """What a word is in a text as it was given."""
+        return _pattern(False)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters, for a manifest."""

@@ -3,9 +3,9 @@
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rankloop.search.text.analyser import Analyser, Span
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from rankloop.search.bm25 import Leaf
     from rankloop.search.index.snapshot import Snapshot
 
-__all__ = ["Snippets", "Spans", "snippet", "spans_of"]
+__all__ = ["Highlighter", "Snippets", "snippet", "spans_of"]
 
 CACHED_WORDS = 1 << 17  # per analyser
-SHORT = 1000  # letters of a text that is remembered
+WORDS, MARK = 30, ("<mark>", "</mark>")
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -26,43 +26,57 @@ def snippet(
     terms: Collection[str],
     analyser: Analyser,
     *,
-    words: int = 30,
-    mark: tuple[str, str] = ("<mark>", "</mark>"),
+    words: int = WORDS,
+    mark: tuple[str, str] = MARK,
 ) -> str:
     """The window of `words` words with the most different terms, escaped for HTML, its matches marked.
 
     >>> snippet("Shoes & boots. Made for <runners> who run.", {"run", "runner"}, Analyser(), words=5)
     '… Made for &lt;<mark>runners</mark>&gt; who <mark>run</mark>.'
     """
-    if words < 1:
-        raise ValueError(f"a snippet has at least 1 word, got {words}")
-    spans = spans_of(text, analyser)
-    wanted = set(terms)
-    hits = {at: found for at, terms in enumerate(spans.terms) if (found := wanted.intersection(terms))}
-    first = _best_window(hits, len(spans.terms), words)
-    last = min(first + words, len(spans.terms))
-    if not spans.terms:
-        return escape(text[:200])
-    end = _end(text, spans, last)
-    parts, at = [], spans.starts[first] if first else 0
-    for number in hits:
-        if first <= number < last:
-            start, stop = spans.starts[number], spans.ends[number]
-            parts += [escape(text[at:start]), mark[0], escape(text[start:stop]), mark[1]]
-            at = stop
-    parts.append(escape(text[at:end]))
-    return ("… " if first else "") + "".join(parts) + (" …" if last < len(spans.terms) else "")
+    return Highlighter(terms, analyser).snippet(text, words=words, mark=mark)
+
+
+class Highlighter:
+    """Snippets for the terms of one query: whether a word is one of them is found out once for all texts."""
+
+    def __init__(self, terms: Collection[str], analyser: Analyser) -> None:
+        self._analyser = analyser
+        self._matched = _Matched(terms, _terms_of_words(analyser))
+
+    def snippet(self, text: str, *, words: int = WORDS, mark: tuple[str, str] = MARK) -> str:
+        """See `snippet`."""
+        if words < 1:
+            raise ValueError(f"a snippet has at least 1 word, got {words}")
+        pattern, matched = _word(text, self._analyser), self._matched
+        every = pattern.findall(text)
+        if not every:
+            return escape(text[:200])
+        hits = {at: found for at, word in enumerate(every) if (found := matched[word])}
+        first = _best_window(hits, len(every), words)
+        last = min(first + words, len(every))
+        # Places in the text are looked for up to the end of the window only.
+        places = list(islice(pattern.finditer(text), first, last + 1))
+        end = places[last - first].start() if last < len(every) else len(text)
+        parts, at = [], places[0].start() if first else 0
+        for number in hits:
+            if first <= number < last:
+                start, stop = places[number - first].span()
+                parts += [escape(text[at:start]), mark[0], escape(text[start:stop]), mark[1]]
+                at = stop
+        parts.append(escape(text[at:end].rstrip()))  # up to the next word, without the blank before it
+        return ("… " if first else "") + "".join(parts) + (" …" if last < len(every) else "")
 
 
 class Snippets:
     """Snippets of the documents found for one query, each from the document's longest text field."""
 
     def __init__(self, snapshot: "Snapshot", leaves: "Iterable[Leaf]") -> None:
-        self._terms: dict[str, set[str]] = {}
+        terms: dict[str, set[str]] = {}
         for leaf in leaves:
-            self._terms.setdefault(snapshot.text_fields[leaf.field], set()).add(leaf.term)
-        self._analysers = {
-            name: snapshot.analyser(name)
+            terms.setdefault(snapshot.text_fields[leaf.field], set()).add(leaf.term)
+        self._highlighters = {
+            name: Highlighter(terms.get(name, ()), snapshot.analyser(name))
             for name in snapshot.text_fields
             if snapshot.fields[name].source is None
         }
@@ -70,52 +84,24 @@ class Snippets:
     def of(self, document: Mapping[str, Any]) -> str:
         """The snippet of a stored document; empty where it has no text."""
         longest, field = "", ""
-        for name in self._analysers:
+        for name in self._highlighters:
             value = document.get(name, "")
             text = " ".join(value) if isinstance(value, list) else value
             if len(text) > len(longest):
                 longest, field = text, name
-        return snippet(longest, self._terms.get(field, ()), self._analysers[field]) if longest else ""
+        return self._highlighters[field].snippet(longest) if longest else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Spans:
-    """The words of a text with their places, in few objects: an object a word keeps the collector busy."""
-
-    starts: list[int]
-    ends: list[int]
-    terms: list[tuple[str, ...]]
-
-    def __iter__(self) -> Iterator[Span]:
-        return map(Span, self.starts, self.ends, self.terms)
-
-
-def spans_of(text: str, analyser: Analyser) -> Spans:
-    """`analyser.spans(text)`; in ASCII text, words that were analysed before are looked up.
-
-    Short texts are remembered: the next key of somebody who types mostly finds the same documents.
-    """
-    return _remembered(text, analyser) if len(text) <= SHORT else _spans(text, analyser)
-
-
-@lru_cache(maxsize=1000)
-def _remembered(text: str, analyser: Analyser) -> Spans:
-    return _spans(text, analyser)
-
-
-def _spans(text: str, analyser: Analyser) -> Spans:
-    if not text.isascii() or analyser.grams is not None:
-        found = analyser.spans(text)
-        return Spans(
-            [span.start for span in found], [span.end for span in found], [span.terms for span in found]
-        )
+def spans_of(text: str, analyser: Analyser) -> Iterator[Span]:
+    """`analyser.spans(text)`; words that were analysed before are looked up."""
     known = _terms_of_words(analyser)
-    matches = list(_ASCII_WORD.finditer(text))
-    return Spans(
-        [match.start() for match in matches],
-        [match.end() for match in matches],
-        [known[match[0]] for match in matches],
-    )
+    for match in _word(text, analyser).finditer(text):
+        yield Span(match.start(), match.end(), known[match[0]])
+
+
+def _word(text: str, analyser: Analyser) -> re.Pattern[str]:
+    """What a word is in a text as it was given; a simpler pattern says the same of ASCII text."""
+    return _ASCII_WORD if text.isascii() else analyser.word
 
 
 class _TermsOfWords(dict[str, tuple[str, ...]]):
@@ -137,20 +123,25 @@ def _terms_of_words(analyser: Analyser) -> _TermsOfWords:
     return _TermsOfWords(analyser)
 
 
-def _end(text: str, spans: Spans, last: int) -> int:
-    """Up to the next word, without the blank before it."""
-    end = spans.starts[last] if last < len(spans.starts) else len(text)
-    return len(text[:end].rstrip())
+class _Matched(dict[str, frozenset[str]]):
+    """Which terms of the query each word has, computed on first use."""
+
+    def __init__(self, terms: Collection[str], known: _TermsOfWords) -> None:
+        self._wanted, self._known = frozenset(terms), known
+
+    def __missing__(self, word: str) -> frozenset[str]:
+        self[word] = found = self._wanted.intersection(self._known[word])
+        return found
 
 
-def _best_window(hits: Mapping[int, set[str]], length: int, words: int) -> int:
+def _best_window(hits: Mapping[int, frozenset[str]], length: int, words: int) -> int:
     """Where the window begins: most different terms, then most matches, then first."""
     best, first = (-1, -1), 0
     places, found = list(hits), list(hits.values())
     for place in places:
         at = max(0, min(place - words // 4, length - words))
         inside = found[bisect_left(places, at) : bisect_left(places, at + words)]
-        value = (len(set().union(*inside)), len(inside))
+        value = (len(frozenset().union(*inside)), len(inside))
         if value > best:
             best, first = value, at
     return first
