@@ -188,8 +188,8 @@ class Features(Stage):
                 given = (found.snapshot, segment, documents, field, words[field])
                 tf = frequencies(*given)
                 for compute, (to, names, which) in families.items():
-                    at = (inside, to) if isinstance(to, slice) else np.ix_(inside, to)
-                    out[at] = compute(*given, tf, names)[:, which]
+                    where = (inside, to) if isinstance(to, slice) else np.ix_(inside, to)
+                    out[where] = compute(*given, tf, names)[:, which]
         for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
                 found.query.check_time()

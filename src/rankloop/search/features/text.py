@@ -31,9 +31,9 @@ def frequencies(
     """How often each term of the query is in each of these documents of a segment."""
     terms, fields = _numbers(segment, words.terms), _fields(snapshot, field)
     tf = segment.frequencies(np.repeat(fields, len(terms)), np.tile(terms, len(fields)), documents)
-    if len(fields) == 1:
-        return tf
-    return tf.reshape(len(documents), len(fields), len(terms)).sum(1, dtype=np.int32)
+    if len(fields) > 1:
+        tf = np.asarray(tf.reshape(len(documents), len(fields), len(terms)).sum(1), np.int32)
+    return tf
 
 
 def text_statistics(
@@ -99,7 +99,7 @@ def proximities(
 
 def _lengths(segment: Segment, fields: tuple[int, ...], documents: Ints) -> Ints:
     """How many words each document has in these fields."""
-    length = segment.lengths[fields[0]][documents].astype(np.int64)
+    length: Ints = segment.lengths[fields[0]][documents].astype(np.int64)
     for one in fields[1:]:
         length += segment.lengths[one][documents]
     return length

@@ -208,7 +208,7 @@ def term_frequencies(
 
 
 @inlined
-def place_of(ascending: Ints32, low: int, high: int, wanted: int) -> int:
+def place_of(ascending: Ints32, low: int, high: int, wanted: np.int32) -> int:
     """Where a number is in `ascending[low:high]`, or would be.
 
     A binary search ends with counting among the last few: without branches to be guessed wrong, the processor

@@ -22,12 +22,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 def snippet(
-    text: str,
-    terms: Collection[str],
-    analyser: Analyser,
-    *,
-    words: int = WORDS,
-    mark: tuple[str, str] = MARK,
+    text: str, terms: Collection[str], analyser: Analyser, *, words: int = WORDS, mark: tuple[str, str] = MARK
 ) -> str:
     """The window of `words` words with the most different terms, escaped for HTML, its matches marked.
 
