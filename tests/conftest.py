@@ -20,6 +20,19 @@ settings.register_profile(
 )
 settings.load_profile("rankloop")
 
+PROCESSES = ("serve", "engines", "cluster", "hardening")  # their tests drive browsers, engines, other processes
+CLOCK = ["did not happen in time", "did not start", "[Tt]imeout", "timed out"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where other processes are waited for, a failure by the clock alone is tried once more, and counted."""
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return
+    folders = [Path(__file__).parent / name for name in PROCESSES]
+    for item in items:
+        if any(folder in item.path.parents for folder in folders):
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=CLOCK))
+
 
 @pytest.fixture(scope="session")
 def collections() -> Path:
