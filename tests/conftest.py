@@ -20,7 +20,12 @@ settings.register_profile(
 )
 settings.load_profile("rankloop")
 
-PROCESSES = ("serve", "engines", "cluster", "hardening")  # their tests drive browsers, engines, other processes
+PROCESSES = (
+    "serve",
+    "engines",
+    "cluster",
+    "hardening",
+)  # their tests drive browsers, engines, other processes
 CLOCK = ["did not happen in time", "did not start", "[Tt]imeout", "timed out"]
 
 

@@ -11,6 +11,7 @@ from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.missing import Traffic, missing
 from rankloop.serve.learning.own_clicks import own_clicks
 from rankloop.serve.learning.record import LearningRun, begin, finish
+from rankloop.serve.learning.run import learn_once
 from rankloop.serve.learning.schedule import Schedule
 from serve.running import TOKEN, another, on_a_port, serving, wait_until
 from serve.topics import put_crowd, shop_of_topics
@@ -62,7 +63,9 @@ def test_learning_begins_once_enough_was_clicked(tmp_path, monkeypatch):
         ran = []
         schedule = Schedule(service.config)
         monkeypatch.setattr(
-            schedule._process, "run", lambda: (ran.append(1), schedule._stopped.set(), (True, "ok"))[2]
+            schedule._process,
+            "run",
+            lambda **asked: (ran.append(asked), schedule._stopped.set(), (True, "ok"))[2],
         )
         search_and_click(service, "red", 1)
         assert not schedule._enough_clicked(2)
@@ -70,11 +73,23 @@ def test_learning_begins_once_enough_was_clicked(tmp_path, monkeypatch):
         schedule._stopped.wait(0.3)
         assert ran == []
         search_and_click(service, "hat", 1)
-        wait_until(lambda: ran == [1])
+        wait_until(lambda: ran == [{"clicked": 2}])
         schedule.stop()
     assert schedule._enough_clicked(0) is False
     with pytest.raises(ValueError, match="learn_every is a number of seconds above 0"):
         Schedule(service.config.but(learn_after=0))
+
+
+def test_a_run_that_is_due_no_more_does_nothing(tmp_path):
+    """One run ends while the next starts, and somebody searched in between without enough clicks."""
+    with serving(tmp_path) as service:
+        search_and_click(service, "red", 1)
+        wait_until(lambda: clicked_pages(service.store, 0.0) == 1)
+        assert learn_once(service, again=True).state == "too little"
+        search_and_click(service, "hat", 1)
+        wait_until(lambda: clicked_pages(service.store, last_look(service.store, service.registry)) == 1)
+        assert learn_once(service, clicked=2).state == "nothing new"
+        assert learn_once(service, clicked=1).state == "too little"
 
 
 def test_clicks_of_one_person_with_ranks_before_and_after(tmp_path):

@@ -30,10 +30,10 @@ _READ = (
 )
 _PROGRAM = (  # the pipe to it is closed when the service ends, however that ends
     "import json, os, sys, threading; getattr(os, 'nice', int)(10); "
-    "given = json.loads(sys.stdin.readline()); again = given.pop('again', False); "
+    "given = json.loads(sys.stdin.readline()); asked = given.pop('asked'); "
     "end = lambda: (os.read(0, 1), os._exit(1)); threading.Thread(target=end, daemon=True).start(); "
     "from rankloop.serve.config import Config; from rankloop.serve.learning.run import learn_once; "
-    "print(repr(learn_once(Config.from_dict(given), again=again)), flush=True); os._exit(0)"
+    "print(repr(learn_once(Config.from_dict(given), **asked)), flush=True); os._exit(0)"
 )
 
 
@@ -45,8 +45,9 @@ class LearningProcess:
         self._stopped = threading.Event()
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self, *, again: bool = False) -> tuple[bool, str]:
+    def run(self, *, again: bool = False, clicked: int = 0) -> tuple[bool, str]:
         """Whether the run ended well, and its message."""
+        asked = {"again": again, "clicked": clicked}
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -57,7 +58,7 @@ class LearningProcess:
         )
         if self._stopped.is_set():
             self._process.kill()
-        output = _output(self._process, json.dumps(_settings(self.config) | {"again": again}))
+        output = _output(self._process, json.dumps(_settings(self.config) | {"asked": asked}))
         done, self._process = self._process.wait(), None
         if done == 0:
             return True, output.strip()

@@ -19,6 +19,7 @@ from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
+from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
 from rankloop.serve.learning.influential import gain_of_a_few
 from rankloop.serve.learning.lineage import judged_difference, lineage_of, saved_curves
@@ -51,20 +52,26 @@ LEAST_CLICKS, LEAST_QUERIES = 100, 20  # clicks, and queries with a click, below
 
 
 def learn_once(
-    served: "Service | Config | str | Path", *, again: bool = False, seed: int = 0, now: float | None = None
+    served: "Service | Config | str | Path",
+    *,
+    again: bool = False,
+    clicked: int = 0,
+    seed: int = 0,
+    now: float | None = None,
 ) -> LearningRun:
     """Read new clicks, learn candidates, compare them with production, register the best, and promote it
     if the gate of the config opens.
 
-    Nothing is done where nobody searched since the last run, unless `again` is set. Runs never overlap; one
-    that is killed leaves its row, perhaps a version that does not serve, and nothing else.
+    Nothing is done where nobody searched since the last run, or people clicked on fewer than `clicked` pages,
+    unless `again` is set. Runs never overlap; one that is killed leaves its row, perhaps a version that does
+    not serve, and nothing else.
     """
     with _opened(served) as at:
         lock = WriterLock(at.config.home / "learning.lock")
         lock.acquire()
         try:
             with at.store.alone("learning"):
-                return _run(at, again, seed, time.time() if now is None else now)
+                return _run(at, again, clicked, seed, time.time() if now is None else now)
         finally:
             lock.release()
 
@@ -90,15 +97,17 @@ def _opened(served: "Service | Config | str | Path") -> Iterator[_Parts]:
         yield _Parts(config, open_searchable(config), store, Registry(store, config.home / "models"))
 
 
-def _run(at: _Parts, again: bool, seed: int, now: float) -> LearningRun:
+def _run(at: _Parts, again: bool, clicked: int, seed: int, now: float) -> LearningRun:
     stop_unfinished(at.store, now)
     before = newest(at.store)
     if before is not None and not again:
-        since = float(before.record.get("window", {}).get("until", before.started))
+        since, why = float(before.record.get("window", {}).get("until", before.started)), ""
         if not searched(at.store, since=since, until=now) and not came_since(at.config.home, since):
-            return LearningRun(
-                "-", now, now, "nothing new", record={"message": "nobody searched since the last run"}
-            )
+            why = "nobody searched since the last run"
+        elif clicked and clicked_pages(at.store, last_look(at.store, at.registry)) < clicked:
+            why = f"people clicked on fewer than {clicked} pages since the last run"
+        if why:
+            return LearningRun("-", now, now, "nothing new", record={"message": why})
     run = begin(at.store, now)
     try:
         return _learn(at, run, seed, now)

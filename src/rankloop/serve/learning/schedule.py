@@ -57,7 +57,8 @@ class Schedule:
             if not passed and not self._enough_clicked(after):
                 continue
             began = time.monotonic()
-            well, self.last = self._process.run()
+            # Another run may end while this one starts: whether it is still due is looked at once more there.
+            well, self.last = self._process.run(clicked=0 if passed else after)
             if not well and not self._stopped.is_set():
                 _LOG.warning(self.last)
                 self._stopped.wait(PAUSE if after else 0)  # its clicks still wait: not again at once
