@@ -33,21 +33,22 @@ def snippet(
 
 
 class Highlighter:
-    """Snippets for the terms of one query: whether a word is one of them is found out once for all texts."""
+    """Snippets for the terms of one query."""
 
     def __init__(self, terms: Collection[str], analyser: Analyser) -> None:
-        self._analyser = analyser
-        self._matched = _Matched(terms, _terms_of_words(analyser))
+        self._analyser, self._known = analyser, _terms_of_words(analyser)
+        self._wanted = frozenset(terms)
 
     def snippet(self, text: str, *, words: int = WORDS, mark: tuple[str, str] = MARK) -> str:
         """See `snippet`."""
         if words < 1:
             raise ValueError(f"a snippet has at least 1 word, got {words}")
-        pattern, matched = _word(text, self._analyser), self._matched
+        pattern, known, other = _word(text, self._analyser), self._known, self._wanted.isdisjoint
         every = pattern.findall(text)
         if not every:
             return escape(text[:200])
-        hits = {at: found for at, word in enumerate(every) if (found := matched[word])}
+        having = {at: terms for at, word in enumerate(every) if not other(terms := known[word])}
+        hits = {at: self._wanted.intersection(terms) for at, terms in having.items()}
         first = _best_window(hits, len(every), words)
         last = min(first + words, len(every))
         # Places in the text are looked for up to the end of the window only.
@@ -116,17 +117,6 @@ class _TermsOfWords(dict[str, tuple[str, ...]]):
 @lru_cache(maxsize=100)
 def _terms_of_words(analyser: Analyser) -> _TermsOfWords:
     return _TermsOfWords(analyser)
-
-
-class _Matched(dict[str, frozenset[str]]):
-    """Which terms of the query each word has, computed on first use."""
-
-    def __init__(self, terms: Collection[str], known: _TermsOfWords) -> None:
-        self._wanted, self._known = frozenset(terms), known
-
-    def __missing__(self, word: str) -> frozenset[str]:
-        self[word] = found = self._wanted.intersection(self._known[word])
-        return found
 
 
 def _best_window(hits: Mapping[int, frozenset[str]], length: int, words: int) -> int:
