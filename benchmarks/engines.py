@@ -339,7 +339,7 @@ def aims(p50: dict[str, float], cpu: dict[str, float]) -> None:
             ]
     print("\naims")
     for name, value, aim, met in checks:
-        record("aims", what=name, value=value, aim=aim, met=bool(met))
+        record("aims", what=name, value=value, aim=aim, result="met" if met else "missed")
         print(f"{name:<66}{value:>8.2f}   aim {aim:g}: {'met' if met else 'MISSED'}")
 
 

@@ -50,6 +50,23 @@ LAYOUTS = {
             "given the clicks above": "{given_clicks:.4f}",
         }
     ),
+    "engines/engines": Layout(
+        {
+            "engine and row": "{who}",
+            "p50, ms": "{p50:.1f}",
+            "p95, ms": "{p95:.1f}",
+            "NDCG@10": "{ndcg:.4f}",
+            "CPU of our process, ms": "{cpu:.2f}",
+        }
+    ),
+    "engines/indexed": Layout(
+        {
+            "documents indexed a second: embedded": "{embedded:,.0f}",
+            "Solr": "{solr:,.0f}",
+            "OpenSearch": "{opensearch:,.0f}",
+        }
+    ),
+    "engines/aims": Layout({"aim": "{what}", "measured": "{value:.2f}", "goal": "{aim:g}", "": "{result}"}),
     "cold_start/start": Layout(
         {"": "{what}", "wall, s": "{wall:.2f}", "CPU, s": "{cpu:.2f}", "bar, s": "{bar:g}"}
     ),
