@@ -22,6 +22,7 @@ from rankloop.data import (
     write_msmarco,
     write_triples,
 )
+from rankloop.data.files.records import Faults
 
 
 def beir(folder, corpus='{"_id": "d1", "title": "t", "text": "x", "metadata": {"url": "u"}}\n'):
@@ -178,6 +179,17 @@ def test_mistakes_in_rows(row, reason):
         from_sentence_transformers([row])
 
 
+def test_many_reasons_are_summed_up(tmp_path):
+    """However many records are wrong, and however they differ, the warning stays short."""
+    faults = Faults(tmp_path / "x", "skip")
+    with pytest.warns(UserWarning, match=r"x: 300 records were skipped \(200 x id: wanted .*, and 95 other"):
+        with faults.summed_up():
+            for number in range(200):
+                faults(number, "id", f"wanted ids that occur once, got '{number}' again", "drop one")
+            for number in range(100):
+                faults(number, f"field {number}", "wanted a number", "correct it")
+
+
 def test_other_mistakes(tmp_path):
     lonely = Corpus({}, {"q": "a"}, Qrels(["q"], ["d"], [1]))
     with pytest.raises(ValueError, match="document 'd' is judged and not in the collection"):
@@ -195,7 +207,7 @@ def test_other_mistakes(tmp_path):
     (tmp_path / "collection.tsv").write_text("7\tx\n7\ty\n")
     (tmp_path / "queries.dev.tsv").write_text("1\tshoes\n")
     (tmp_path / "qrels.dev.tsv").write_text("1 0 7 1\n")
-    with pytest.raises(ValueError, match="record 2, id: '7' occurs twice"):
+    with pytest.raises(ValueError, match="record 2, id: wanted ids that occur once, got '7' again"):
         read_msmarco(tmp_path)
     with pytest.raises(
         FileNotFoundError, match=r"no queries.x.tsv in .*; it has collection.tsv, qrels.dev.tsv"

@@ -68,7 +68,9 @@ def _texts(path: Path, on_error: str, skipped: "Counter[str] | None") -> dict[st
                         number, "line", f"wanted id<TAB>text, got {line[:40]!r}", "correct or drop the line"
                     )
             elif name in found:
-                faults(number, "id", f"{name!r} occurs twice", "drop one of the lines")
+                faults(
+                    number, "id", f"wanted ids that occur once, got {name!r} again", "drop one of the lines"
+                )
             else:
                 found[name] = text
     return found

@@ -57,7 +57,12 @@ def _by_id(path: Path, on_error: str, skipped: "Counter[str] | None") -> dict[st
             if name in (None, ""):
                 faults(number, "_id", "every record has an id", "add it, or drop the record")
             elif str(name) in found:
-                faults(number, "_id", f"{str(name)!r} occurs twice", "drop one of the records")
+                faults(
+                    number,
+                    "_id",
+                    f"wanted ids that occur once, got {str(name)!r} again",
+                    "drop one of the records",
+                )
             else:
                 found[str(name)] = {k: v for k, v in record.items() if k != "_id" and v not in (None, {})}
     return found

@@ -17,6 +17,7 @@ Records = str | Path | Iterable[Mapping[str, Any]]
 
 _BLOCK = 1 << 20
 _BULK = {"index", "create", "update", "delete"}  # the lines between documents in the body of a bulk request
+SHOWN = 5  # reasons in a warning, the most frequent ones
 
 
 class Faults:
@@ -55,7 +56,10 @@ class Faults:
     def summed_up(self) -> Iterator["Faults"]:
         yield self
         if self.wrong and not self.told:
-            reasons = ", ".join(f"{count:,} x {reason}" for reason, count in self.counts.most_common())
+            shown = self.counts.most_common(SHOWN)
+            reasons = ", ".join(f"{count:,} x {reason}" for reason, count in shown)
+            if len(shown) < len(self.counts):
+                reasons += f", and {len(self.counts) - len(shown):,} other reasons"
             warnings.warn(f"{self.source}: {self.wrong:,} records were skipped ({reasons})", stacklevel=4)
 
 
