@@ -182,12 +182,16 @@ def test_mistakes_in_rows(row, reason):
 def test_many_reasons_are_summed_up(tmp_path):
     """However many records are wrong, and however they differ, the warning stays short."""
     faults = Faults(tmp_path / "x", "skip")
-    with pytest.warns(UserWarning, match=r"x: 300 records were skipped \(200 x id: wanted .*, and 95 other"):
+
+    def read():
         with faults.summed_up():
             for number in range(200):
                 faults(number, "id", f"wanted ids that occur once, got '{number}' again", "drop one")
             for number in range(100):
                 faults(number, f"field {number}", "wanted a number", "correct it")
+
+    with pytest.warns(UserWarning, match=r"x: 300 records were skipped \(200 x id: wanted .*, and 96 other"):
+        read()
 
 
 def test_other_mistakes(tmp_path):
