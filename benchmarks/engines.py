@@ -150,7 +150,9 @@ def relevance(index: rl.Index, queries: dict[str, str]) -> dict[str, dict[str, f
     for qid, text in queries.items():
         found = find(text)
         X = features.matrix(found)
-        title, body, price = (X[:, FEATURES.index(name)] for name in ("bm25(title)", "bm25(body)", "value(price)"))
+        title, body, price = (
+            X[:, FEATURES.index(name)] for name in ("bm25(title)", "bm25(body)", "value(price)")
+        )
         good = title / (1 + title.max()) + body / (1 + body.max()) + 0.8 * (price < 40) * (title > 0)
         noisy = good + random.normal(0, 0.15, len(good))
         cuts = np.quantile(noisy, [0.8, 0.9, 0.96, 0.99])
@@ -210,9 +212,15 @@ def solr(folder: Path, task: Task, rates: dict[str, float]) -> list[Row]:
         client = SolrClient(Address.parse(cluster.url("shop", timeout=120)))
         made = {"name": "shop", "numShards": 1, "collection.configName": "rankloop"}
         client.call("GET", "/solr/admin/collections", action="CREATE", **made)
-        more = [("brand", "words"), ("rating", "decimal"), ("stock", "decimal")]  # title, body and price are there
+        more = [
+            ("brand", "words"),
+            ("rating", "decimal"),
+            ("stock", "decimal"),
+        ]  # title, body and price are there
         client.call(
-            "POST", client.collection("/schema"), {"add-field": [{"name": name, "type": kind} for name, kind in more]}
+            "POST",
+            client.collection("/schema"),
+            {"add-field": [{"name": name, "type": kind} for name, kind in more]},
         )
         local = beside(folder / "solr.index", Solr(cluster.url("shop")).fields)
         engine = Solr(cluster.url("shop", timeout=120, local=local))
