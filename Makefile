@@ -20,8 +20,10 @@ check: $(VENV)/.test
 	$(BIN)/ruff check src tests examples benchmarks scripts
 	$(BIN)/mypy
 
+# Several processes share the machine with browsers and engines: what fails is tried once more alone, and printed twice.
 unit: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile || \
+	  { [ $$? -eq 1 ] && $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }
 
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
