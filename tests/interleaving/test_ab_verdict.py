@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from rankloop.interleaving import ab_verdict, sample_ratio
+from rankloop.interleaving import ab_verdict, always_valid, sample_ratio
 from rankloop.interleaving.sequential.people import People, first_pages, person_codes
 
 CAUTION, WIDER = 1.1, 1.07
@@ -130,6 +130,20 @@ def test_people_in_both_arms_are_dropped_and_counted():
     assert found.dropped == 1
     assert found.people == (99, 100)
     assert found.means == (1.0, 0.0)
+    assert "over 99 and 100 people (1 seen in both arms are left out)" in str(found)
+
+
+def test_a_winner_that_later_pages_do_not_bear_out_is_said():
+    """The first 200 people are for `a`, the next 220 for `b`: the winner stays, and the text says so."""
+    values, arms = [1, 0] * 100 + [0, 1] * 110, ["a", "b"] * 210
+    found = ab_verdict(values, arms, range(420))
+    assert found.winner == "a"
+    assert found.low < 0 < found.high
+    assert found.reason.endswith("pages, but the interval of all pages so far includes 0")
+    credits = np.column_stack((values, 1 - np.array(values)))[[i for i in range(420) if i % 2 == 0]]
+    both = always_valid(np.repeat(credits, 2, axis=0))
+    assert both.winner == "A"
+    assert str(both).endswith("pages, but the interval of all pages so far includes 0")
 
 
 def test_the_order_of_the_arms():

@@ -28,6 +28,11 @@ class Outcome:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
 
+    def decided(self, stop: int) -> str:
+        """When the winner was named, and whether the interval of all pages still shows it."""
+        since = ", but the interval of all pages so far includes 0" if self.low <= 0 <= self.high else ""
+        return f"decided after {stop:,} pages{since}"
+
 
 def error_rate(confidence: float) -> float:
     """1 - confidence, checked."""

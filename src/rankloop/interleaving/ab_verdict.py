@@ -43,8 +43,8 @@ class ABVerdict(Outcome):
         """Why there is no winner, or when it was named."""
         if self.ratio.mismatch:
             return f"people were not divided as intended ({self.ratio}), so there is no verdict"
-        if self.winner:
-            return f"decided after {self.stop:,} pages"
+        if self.stop is not None:
+            return self.decided(self.stop)
         if self.effective_people < LEAST_PEOPLE:
             return f"{LEAST_PEOPLE} effective people are needed, there are {self.effective_people:.0f}"
         if self.planned is not None and sum(self.people) < self.planned:
@@ -52,9 +52,10 @@ class ABVerdict(Outcome):
         return "no difference is shown"
 
     def __str__(self) -> str:
+        both = f" ({self.dropped:,} seen in both arms are left out)" if self.dropped else ""
         return (
             f"{self.first} against {self.second}: {self.means[0]:.4f} and {self.means[1]:.4f} "
-            f"over {self.people[0]:,} and {self.people[1]:,} people, "
+            f"over {self.people[0]:,} and {self.people[1]:,} people{both}, "
             f"difference {self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}]; "
             f"{f'{self.winner} is better, ' if self.winner else ''}{self.reason}"
         )

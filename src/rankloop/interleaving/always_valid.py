@@ -32,8 +32,8 @@ class Sequential(Outcome):
     p_values: Floats
 
     def __str__(self) -> str:
-        if self.winner:
-            conclusion = f"{self.winner} is preferred, decided after {self.stop:,} pages"
+        if self.stop is not None:
+            conclusion = f"{self.winner} is preferred, {self.decided(self.stop)}"
         elif self.people < LEAST_PEOPLE:
             conclusion = f"{LEAST_PEOPLE - self.people} more people are needed"
         else:
