@@ -27,7 +27,7 @@ from rankloop.engines.requests.opensearch_answer import partial, read_answer, se
 from rankloop.engines.requests.opensearch_counts import aggregations, read_aggregations
 from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
 from rankloop.engines.requests.opensearch_mapping import LENGTH, META, mapping_of, schema_of
-from rankloop.engines.requests.opensearch_query import QueryWriter, has_word
+from rankloop.engines.requests.opensearch_query import OpenSearchWriter, has_word
 from rankloop.engines.requests.opensearch_sltr import rescoring
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
@@ -230,11 +230,11 @@ class OpenSearch(RemoteEngine):
 
     def _writer(
         self, query: Query, model: BM25 | BM25F = _PLAIN, match: str = "any", typos: str = "never"
-    ) -> QueryWriter:
+    ) -> OpenSearchWriter:
         """With `typos="missing"`, words that no searched field has are corrected."""
         weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
         wrong = self.misspelt(query, weights, typos)
-        return QueryWriter(self.fields, self.schema.analyser, weights, match, wrong)
+        return OpenSearchWriter(self.fields, self.schema.analyser, weights, match, wrong)
 
     def _read_schema(self) -> tuple[Manifest, int]:
         found = self.client.call("GET", self.client.index(), absent={})

@@ -1,18 +1,15 @@
 """A query in the query language of OpenSearch and Elasticsearch."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from rankloop.search import Analyser, Field, Query
-from rankloop.search.field import seconds
+from rankloop.engines.requests.query_writer import Json, QueryWriter
+from rankloop.search import Query
 from rankloop.search.index.match import Filters
 from rankloop.search.text.query import Clause
 
-__all__ = ["QueryWriter", "has_word", "named_bm25"]
-
-Json = dict[str, Any]
+__all__ = ["OpenSearchWriter", "has_word", "named_bm25"]
 
 
 def named_bm25(field: str) -> str:
@@ -21,19 +18,13 @@ def named_bm25(field: str) -> str:
 
 
 @dataclass(frozen=True)
-class QueryWriter:
-    """Writes queries over searched text fields with their `weights`.
+class OpenSearchWriter(QueryWriter):
+    """Words score in every field, as in the embedded index: the sum of the weighted BM25 of each.
 
-    Words score in every field, as in the embedded index: the sum of the weighted BM25 of each. Phrases, words
-    with a plus, values and ranges only filter. For the words in `misspelt`, words that are one or two letters
-    away are found too. Clauses are `named` where the score of each is wanted, which costs the engine time.
+    Phrases, words with a plus, values and ranges only filter. Clauses are `named` where the score of each is
+    wanted, which costs the engine time.
     """
 
-    fields: Mapping[str, Field]
-    analyser: Analyser
-    weights: Mapping[str, float]
-    match: str = "any"
-    misspelt: frozenset[str] = frozenset()
     named: bool = True
 
     def write(self, query: Query, filters: Filters | None = None) -> Json | None:
@@ -52,10 +43,6 @@ class QueryWriter:
         elif not filter_by:
             body["filter"] = [{"match_all": {}}]
         return {"bool": body}
-
-    def filters(self, filters: Filters) -> list[Json]:
-        """Filters by field: values of keywords, one number or date, or a pair of ends."""
-        return [self._filter(name, wanted) for name, wanted in filters.items()]
 
     def words(self, query: Query, field: str) -> str:
         """The words of a query that are looked for in a text field."""
@@ -79,8 +66,7 @@ class QueryWriter:
             for one in query.clauses
             if one.excluded or one.kind not in ("word",)
         ]
-        wrong = ", ".join(sorted(self.misspelt))
-        return "; ".join(parts) + (f"; also words like {wrong}" if wrong else "")
+        return self._and_misspelt("; ".join(parts))
 
     def _scored(self, query: Query) -> list[Json]:
         clauses: list[Json] = []
@@ -93,7 +79,7 @@ class QueryWriter:
             for one in query.clauses:
                 inside = one.field == name or (one.field is None and name in self.weights)
                 if one.kind == "prefix" and not one.excluded and inside:
-                    start = (field.analyser or self.analyser).prefix(one.text)
+                    start = self._analyser(name).prefix(one.text)
                     clauses.append({"prefix": {name: {"value": start, "boost": weight}}})
         return clauses
 
@@ -107,46 +93,36 @@ class QueryWriter:
         near = {"match": {name: {"query": wrong, "boost": weight, "fuzziness": "AUTO"}}}
         return {"bool": {"should": [plain, near], **named}}
 
-    def _needed(self, clause: Clause) -> bool:
-        return clause.required or clause.kind == "phrase" or self.match == "all"
-
     def _clause(self, clause: Clause) -> Json | None:
         """The documents that satisfy a clause; a word that no analyser keeps constrains nothing."""
         if clause.kind == "value":
             return _value(str(clause.field), clause.text)
         if clause.kind == "range":
-            kind = self.fields[str(clause.field)].kind
-            return _range(str(clause.field), clause.low, clause.high, date=kind == "date")
+            name = str(clause.field)
+            return self._between(name, clause.low, clause.high, self.fields[name].kind)
         names = [clause.field] if clause.field else list(self.weights)
         if clause.kind == "prefix":
-            starts = {
-                name: (self.fields[name].analyser or self.analyser).prefix(clause.text) for name in names
-            }
+            starts = {name: self._analyser(name).prefix(clause.text) for name in names}
             return _any([{"prefix": {name: {"value": start}}} for name, start in starts.items() if start])
         kind = "match_phrase" if clause.kind == "phrase" else "match"
         extra = {"fuzziness": "AUTO"} if clause.text in self.misspelt and kind == "match" else {}
         every = {"operator": "and"} if kind == "match" else {}
-        kept = [name for name in names if (self.fields[name].analyser or self.analyser).terms(clause.text)]
+        kept = self._with_terms(names, clause.text)
         return _any([{kind: {name: {"query": clause.text} | every | extra}} for name in kept])
 
-    def _filter(self, name: str, wanted: Any) -> Json:
-        field = self.fields.get(name)
-        if field is None or field.kind not in ("keyword", "number", "date"):
-            known = [one for one, kind in self.fields.items() if kind.kind in ("keyword", "number", "date")]
-            raise ValueError(
-                f"filters are on keyword, number and date fields ({', '.join(known)}), got {name!r}"
-            )
-        if field.kind == "keyword":
-            values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-            return _any([_value(name, one) for one in field.convert(list(values))]) or {"match_none": {}}
-        low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
-        number = seconds if field.kind == "date" else float
-        return _range(
-            name,
-            -math.inf if low is None else number(low),
-            math.inf if high is None else number(high),
-            date=field.kind == "date",
-        )
+    def _has_value(self, name: str, values: list[str]) -> Json:
+        return _any([_value(name, one) for one in values]) or {"match_none": {}}
+
+    def _between(self, name: str, low: float, high: float, kind: str) -> Json:
+        """Dates are milliseconds in OpenSearch, rounded to what they mean."""
+        date, ends = kind == "date", {}
+        if not math.isinf(low):
+            ends["gte"] = math.ceil(low * 1000 - 1e-3) if date else low
+        if not math.isinf(high):
+            ends["lte"] = math.floor(high * 1000 + 1e-3) if date else high
+        if not ends:
+            return {"exists": {"field": name}}
+        return {"range": {name: ends | ({"format": "epoch_millis"} if date else {})}}
 
 
 def _any(clauses: list[Json]) -> Json | None:
@@ -157,20 +133,6 @@ def _any(clauses: list[Json]) -> Json | None:
 
 def _value(name: str, value: str) -> Json:
     return {"term": {name: {"value": value, "case_insensitive": True}}}
-
-
-def _range(name: str, low: float, high: float, *, date: bool) -> Json:
-    """Numbers between two ends; dates are milliseconds in OpenSearch, rounded to what they mean."""
-    ends: Json = {}
-    if not math.isinf(low):
-        ends["gte"] = math.ceil(low * 1000 - 1e-3) if date else low
-    if not math.isinf(high):
-        ends["lte"] = math.floor(high * 1000 + 1e-3) if date else high
-    return (
-        {"range": {name: ends | ({"format": "epoch_millis"} if date else {})}}
-        if ends
-        else {"exists": {"field": name}}
-    )
 
 
 def has_word(fields: Sequence[str], word: str) -> Json:

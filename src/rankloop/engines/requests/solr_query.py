@@ -1,19 +1,15 @@
 """A query in Solr's JSON query language."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from rankloop.search import Analyser, Field, Query
-from rankloop.search.field import seconds
-from rankloop.search.index.match import Filters
+from rankloop.engines.requests.query_writer import Json, QueryWriter
+from rankloop.search import Query
 from rankloop.search.text.query import Clause
 
 __all__ = ["SolrWriter", "ids_query", "quoted", "range_query"]
 
-Json = dict[str, Any]
 EVERYTHING: Json = {"lucene": {"query": "*:*"}}
 _APART = "\x1f"  # between ids
 SHORT, LONG = 4, 8  # letters from which a word may have one and two edits
@@ -30,17 +26,8 @@ def quoted(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class SolrWriter:
-    """Writes queries over searched text fields: the sum of the weighted BM25 of each word in each field.
-
-    For the words in `misspelt`, words that are one or two letters away are found too.
-    """
-
-    fields: Mapping[str, Field]
-    analyser: Analyser
-    weights: Mapping[str, float]
-    match: str = "any"
-    misspelt: frozenset[str] = frozenset()
+class SolrWriter(QueryWriter):
+    """The sum of the weighted BM25 of each word in each field."""
 
     def write(self, query: Query) -> tuple[Json, list[Json]] | None:
         """What scores and what filters; None if nothing is searched for."""
@@ -55,10 +42,6 @@ class SolrWriter:
             filters.append({"bool": {"must": [EVERYTHING], "must_not": excluded}})
         return {"bool": {"should": should}} if should else EVERYTHING, filters
 
-    def filters(self, filters: Filters) -> list[Json]:
-        """Filters by field: values of keywords, one number or date, or a pair of ends."""
-        return [self._filter(name, wanted) for name, wanted in filters.items()]
-
     def understood(self, query: Query) -> str:
         """The query as it was searched, for people."""
         words = [one.text for one in query.clauses if one.kind in ("word", "phrase") and not one.excluded]
@@ -68,8 +51,7 @@ class SolrWriter:
             if one.excluded or one.kind != "word"
         ]
         found = [f"{' '.join(words)} in {', '.join(self.weights)}"] if words else []
-        wrong = ", ".join(sorted(self.misspelt))
-        return "; ".join([*found, *others]) + (f"; also words like {wrong}" if wrong else "")
+        return self._and_misspelt("; ".join([*found, *others]))
 
     def _scored(self, query: Query) -> list[Json]:
         clauses: list[Json] = []
@@ -92,7 +74,7 @@ class SolrWriter:
 
     def _near(self, name: str, text: str) -> list[Json]:
         """Words like those of a text that are misspelt, as terms, which Solr does not stem here."""
-        analyser = self.fields[name].analyser or self.analyser
+        analyser = self._analyser(name)
         wrong = [word for word in text.split() if word in self.misspelt]
         terms = dict.fromkeys(term for word in wrong for term in (*analyser.terms(word), word.casefold()))
         return [
@@ -102,10 +84,7 @@ class SolrWriter:
         ]
 
     def _prefix(self, name: str, text: str) -> Json:
-        return {"prefix": {"f": name, "query": (self.fields[name].analyser or self.analyser).prefix(text)}}
-
-    def _needed(self, clause: Clause) -> bool:
-        return clause.required or clause.kind == "phrase" or self.match == "all"
+        return {"prefix": {"f": name, "query": self._analyser(name).prefix(text)}}
 
     def _clause(self, clause: Clause) -> Json | None:
         """The documents that satisfy a clause; a word that no analyser keeps constrains nothing."""
@@ -118,26 +97,17 @@ class SolrWriter:
         names = [clause.field] if clause.field else list(self.weights)
         if clause.kind == "prefix":
             return _any([self._prefix(name, clause.text) for name in names])
-        kept = [name for name in names if (self.fields[name].analyser or self.analyser).terms(clause.text)]
+        kept = self._with_terms(names, clause.text)
         if clause.kind == "phrase":
             return _any([{"field": {"f": name, "query": clause.text}} for name in kept])
         near = [one for name in kept for one in self._near(name, clause.text)]
         return _any([*(_simple(name, clause.text, every=True) for name in kept), *near])
 
-    def _filter(self, name: str, wanted: Any) -> Json:
-        field = self.fields.get(name)
-        if field is None or field.kind not in ("keyword", "number", "date"):
-            known = [one for one, kind in self.fields.items() if kind.kind in ("keyword", "number", "date")]
-            raise ValueError(
-                f"filters are on keyword, number and date fields ({', '.join(known)}), got {name!r}"
-            )
-        if field.kind == "keyword":
-            values = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-            return ids_query(name, field.convert(list(values)))
-        low, high = wanted if isinstance(wanted, tuple | list) and len(wanted) == 2 else (wanted, wanted)
-        number = seconds if field.kind == "date" else float
-        ends = (-math.inf if low is None else number(low), math.inf if high is None else number(high))
-        return range_query(name, *ends, field.kind)
+    def _has_value(self, name: str, values: list[str]) -> Json:
+        return ids_query(name, values)
+
+    def _between(self, name: str, low: float, high: float, kind: str) -> Json:
+        return range_query(name, low, high, kind)
 
 
 def _words(query: Query, field: str | None) -> str:
