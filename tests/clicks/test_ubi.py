@@ -143,7 +143,7 @@ def test_damaged_lines(tmp_path):
         read_ubi(path, [])
     left_out = Counter()
     assert read_ubi(path, [], on_error="skip", skipped=left_out).n_pages == 1
-    assert left_out == {"lines that are not JSON": 2}
+    assert left_out == {"a line is not JSON": 2}
 
 
 @st.composite

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import nan
+from math import isinf, nan
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,8 @@ def _page(
         return None
     try:
         when = nan if record.get("timestamp") is None else float(record["timestamp"]) / 1000
+        if isinf(when):
+            raise ValueError
     except (TypeError, ValueError):
         problem = f"wanted milliseconds since 1970, got {record['timestamp']!r}"
         faults(number, "timestamp", problem, "correct or drop it")

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from math import nan
+from math import inf, isfinite, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,10 +174,11 @@ def _add_event(
         page.ranks.setdefault(str(document), ordinal)
     page.actions.setdefault(str(document), set()).add(action)
     said = details.get("dwell_time", details.get("dwell"))
-    if isinstance(said, int | float) and said >= 0:
+    if isinstance(said, int | float) and 0 <= said < inf:
         page.told[str(document)] = max(float(said), page.told.get(str(document), 0.0))
-    if isinstance(details.get("conversion"), int | float):
-        page.worth[str(document)] = page.worth.get(str(document), 0.0) + float(details["conversion"])
+    worth = details.get("conversion")
+    if isinstance(worth, int | float) and isfinite(worth):
+        page.worth[str(document)] = page.worth.get(str(document), 0.0) + float(worth)
     return None
 
 
@@ -186,11 +187,12 @@ def _time(number: int, record: Mapping[str, Any], faults: Faults) -> float | Non
     given = record.get("timestamp")
     if given is None:
         return nan
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return float(given) / 1000  # as OpenSearch keeps times
     try:
-        when = datetime.fromisoformat(str(given))
-    except ValueError:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            when = datetime.fromtimestamp(given / 1000, UTC)  # as OpenSearch keeps times
+        else:
+            when = datetime.fromisoformat(str(given))
+    except (ValueError, OverflowError, OSError):
         faults(
             number, "timestamp", f"wanted a time such as 2026-03-01T10:00:00Z, got {given!r}", "correct it"
         )

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rankloop.data.files.records import Faults
 from rankloop.data.qrels import Qrels
 
-__all__ = ["Corpus"]
+__all__ = ["Corpus", "judged_corpus"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,3 +28,14 @@ class Corpus:
             f"Corpus({len(self.documents):,} documents, {len(self.queries):,} queries, "
             f"{len(self.qrels.docid):,} judgments)"
         )
+
+
+def judged_corpus(
+    documents: Mapping[str, Mapping[str, Any]], texts: Mapping[str, str], qrels: Qrels, faults: Faults
+) -> Corpus:
+    """The documents, and the judged queries; a judged query without a text is a fault."""
+    lost = [query for query in qrels if query not in texts]
+    if lost:
+        faults.queries(lost)
+        qrels = Qrels.from_dict({query: of for query, of in qrels.to_dict().items() if query in texts})
+    return Corpus(documents, {query: texts[query] for query in qrels}, qrels)

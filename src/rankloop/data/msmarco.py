@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from rankloop._atomic import replacing
-from rankloop.data.corpus import Corpus
+from rankloop.data.corpus import Corpus, judged_corpus
 from rankloop.data.files.records import Faults, numbered_lines
-from rankloop.data.qrels import read_qrels, write_qrels
+from rankloop.data.judgments import read_judgments
+from rankloop.data.qrels import write_qrels
 
 __all__ = ["read_msmarco", "write_msmarco"]
 
@@ -30,14 +31,10 @@ def read_msmarco(
     passages = _texts(_file(base, "collection"), on_error, skipped)
     texts = _texts(_file(base, f"queries.{split}"), on_error, skipped)
     judged = _file(base, f"qrels.{split}")
-    qrels = read_qrels(judged)
-    lost = next((query for query in qrels if query not in texts), None)
-    if lost is not None:
-        raise ValueError(
-            f"{judged} judges query {lost!r}, which queries.{split}.tsv does not have; add it there"
-        )
+    qrels = read_judgments(judged, format="trec", on_error=on_error, skipped=skipped).to_qrels()
     documents = {name: {"text": text} for name, text in passages.items()}
-    return Corpus(documents, {query: texts[query] for query in qrels}, qrels)
+    with Faults(judged, on_error, skipped).summed_up() as faults:
+        return judged_corpus(documents, texts, qrels, faults)
 
 
 def write_msmarco(corpus: Corpus, folder: str | Path, *, split: str = "dev", text: str = "text") -> None:
@@ -60,7 +57,7 @@ def _file(folder: Path, stem: str) -> Path:
 def _texts(path: Path, on_error: str, skipped: "Counter[str] | None") -> dict[str, str]:
     found: dict[str, str] = {}
     with Faults(path, on_error, skipped).summed_up() as faults:
-        for number, line in numbered_lines(path):
+        for number, line in numbered_lines(path, faults):
             name, tab, text = line.rstrip("\r").partition("\t")
             if not tab or not name:
                 if line.strip():

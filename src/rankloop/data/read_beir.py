@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rankloop.data.corpus import Corpus
+from rankloop.data.corpus import Corpus, judged_corpus
 from rankloop.data.files.records import Faults, json_records
 from rankloop.data.judgments import read_judgments
 
@@ -34,10 +34,9 @@ def read_beir(
     documents = _by_id(_file(base, "corpus", ".jsonl"), on_error, skipped)
     texts = _by_id(_file(base, "queries", ".jsonl"), on_error, skipped)
     qrels = read_judgments(judged, format="beir", on_error=on_error, skipped=skipped).to_qrels()
-    lost = next((query for query in qrels if query not in texts), None)
-    if lost is not None:
-        raise ValueError(f"{judged} judges query {lost!r}, which queries.jsonl does not have; add it there")
-    return Corpus(documents, {query: str(texts[query].get("text", "")) for query in qrels}, qrels)
+    with Faults(judged, on_error, skipped).summed_up() as faults:
+        spelled = {query: str(one.get("text", "")) for query, one in texts.items()}
+        return judged_corpus(documents, spelled, qrels, faults)
 
 
 def _file(folder: Path, stem: str, ending: str) -> Path:

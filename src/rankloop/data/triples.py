@@ -24,7 +24,7 @@ def read_triples(
     [('shoes', 'red shoes', 'blue hat')]
     """
     with Faults(path, on_error, skipped).summed_up() as faults:
-        for number, line in numbered_lines(path):
+        for number, line in numbered_lines(path, faults):
             cells = line.rstrip("\r").split("\t")
             if len(cells) == 3 and all(cells):
                 yield cells[0], cells[1], cells[2]

@@ -39,6 +39,8 @@ def _hit(hit: Mapping[str, Any], log: str | None) -> Row:
     logs = (hit.get("fields") or {}).get("_ltrlog")
     if logs:
         found = {name: entries for one in logs for name, entries in one.items()}
+        if not found:
+            raise UnloggedError(f"document {document!r} has an empty log; ask with ext.ltr_log")
         if log is None and len(found) > 1:
             raise UnloggedError(
                 f"document {document!r} has the logs {', '.join(found)}; choose one with log="

@@ -41,12 +41,21 @@ class Faults:
         self.counts[f"{field}: {problem.partition(', got')[0]}"] += 1
         self.wrong += 1
 
-    def line(self, number: int, problem: str) -> None:
+    def line(self, number: int, problem: str, advice: str = "correct the line") -> None:
         """A line that is no record."""
         if not self.skips:
-            raise ValueError(f"{self.source}, line {number} {problem}; correct the line")
-        self.counts["lines that are not JSON"] += 1
+            raise ValueError(f"{self.source}, line {number} {problem}; {advice}")
+        self.counts[f"a line {problem.partition(':')[0].partition(' (')[0]}"] += 1
         self.wrong += 1
+
+    def queries(self, lost: list[str]) -> None:
+        """Queries that are judged and have no text."""
+        if not self.skips:
+            raise ValueError(
+                f"{self.source} judges query {lost[0]!r}, which has no text; add it to the queries"
+            )
+        self.counts["judged queries without text"] += len(lost)
+        self.wrong += len(lost)
 
     def absent(self, what: str) -> None:
         """A record that is right and of no use here."""
@@ -82,7 +91,7 @@ def json_records(source: Records, faults: Faults) -> Iterator[tuple[int, Mapping
                 faults(number, "record", f"wanted a JSON object, got {str(record)[:40]!r}", "correct it")
 
 
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: str | Path, faults: Faults) -> Iterator[tuple[int, str]]:
     """The lines of a file, plain, gzip or zstd, with their numbers from 1, in bounded memory."""
     number = 0
     buffer = bytearray(_BLOCK)
@@ -96,14 +105,12 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
                 try:
                     yield number, line.decode()
                 except UnicodeDecodeError:
-                    raise ValueError(
-                        f"{path}, line {number} is not UTF-8 text; convert the file to UTF-8"
-                    ) from None
+                    faults.line(number, "is not UTF-8 text", "convert the file to UTF-8")
 
 
 def _values(path: str | Path, faults: Faults) -> Iterator[Any]:
     """The JSON values of a file: one on each line, or one over all lines."""
-    lines = numbered_lines(path)
+    lines = numbered_lines(path, faults)
     for number, line in lines:
         if not line.strip():
             continue
@@ -141,7 +148,7 @@ def _unwrapped(found: Any) -> Iterable[Any]:
     if isinstance(found, Mapping):
         hits = found.get("hits")
         if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
-            return [hit.get("_source", {}) for hit in hits["hits"]]
+            return [hit.get("_source", {}) if isinstance(hit, Mapping) else hit for hit in hits["hits"]]
         if len(found) == 1 and set(found) <= _BULK and isinstance(next(iter(found.values())), Mapping):
             return []
         if "_source" in found and "_id" in found:

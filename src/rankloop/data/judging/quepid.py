@@ -87,6 +87,9 @@ def read_book(text: str, faults: Faults) -> Read:
             details=shared,
         )
         said = pair.get("judgements") or []
+        if not isinstance(said, list) or not all(isinstance(one, Mapping) for one in said):
+            faults(at, "judgements", f"wanted a list of objects, got {str(said)[:60]!r}", "correct it")
+            continue
         if not said:
             rows.append(base)
         for one in said:
