@@ -13,6 +13,7 @@ from pathlib import Path
 
 __all__ = ["replacing", "replacing_folder"]
 
+_DEVICES = ("/dev", "/dev/fd", "/proc/self/fd")  # a link there may lead to a file, and stays a link
 _ABANDONED = 86_400.0  # seconds after which a file that was not renamed has no writer
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 
@@ -21,6 +22,8 @@ _HERE, _EXCHANGE = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of renameat2(2)
 def replacing(path: str | Path) -> Iterator[Path]:
     """A path to write to; it is renamed to `path` if the block succeeds and removed if it fails.
 
+    A device or a pipe, such as /dev/stdout, stays what it is: the file is copied to it.
+
     >>> import tempfile
     >>> target = Path(tempfile.mkdtemp()) / "note.txt"
     >>> with replacing(target) as beside:
@@ -28,7 +31,14 @@ def replacing(path: str | Path) -> Iterator[Path]:
     >>> target.read_text()
     'whole'
     """
-    target = Path(path)
+    target = _named(path)
+    if str(target.parent) in _DEVICES or (target.exists() and not (target.is_file() or target.is_dir())):
+        with tempfile.TemporaryDirectory() as folder:
+            beside = Path(folder) / target.name
+            yield beside
+            with open(beside, "rb") as written, open(target, "ab") as device:
+                shutil.copyfileobj(written, device)
+        return
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -51,7 +61,7 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
     On Linux the two are exchanged at once, so that there is a whole folder at every moment, also when the
     process is killed. Elsewhere the older one is moved away first.
     """
-    target = Path(path)
+    target = _named(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
@@ -68,6 +78,12 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
             shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(beside, ignore_errors=True)  # after an exchange, that is the older one
+
+
+def _named(path: str | Path) -> Path:
+    if str(path) == "-":
+        raise ValueError("'-' is standard input here, not a file to write; to print, write to /dev/stdout")
+    return Path(path)
 
 
 def _sweep(target: Path) -> None:

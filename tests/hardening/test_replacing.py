@@ -114,3 +114,33 @@ def test_old_parts_of_files_are_swept(tmp_path):
     with replacing(tmp_path / "note[1].txt") as beside:
         beside.write_text("whole")
     assert [one.name for one in tmp_path.iterdir()] == ["note[1].txt"]
+
+
+def test_a_pipe_and_a_link_of_a_device_stay_what_they_are(tmp_path, monkeypatch):
+    """As root, a rename would put a file where /dev/null or /dev/stdout was."""
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    with replacing(pipe) as beside:
+        beside.write_text("through")
+    reader.join()
+    assert read == ["through"]
+    assert pipe.is_fifo()
+    printed, devices = tmp_path / "printed.txt", tmp_path / "dev"
+    devices.mkdir()
+    printed.write_text("first ")
+    (devices / "stdout").symlink_to(printed)  # as it is where output goes to a file
+    monkeypatch.setattr("rankloop._atomic._DEVICES", (str(devices),))
+    with replacing(devices / "stdout") as beside:
+        beside.write_text("second")
+    assert (devices / "stdout").is_symlink()
+    assert printed.read_text() == "first second"
+
+
+@pytest.mark.parametrize("way", [replacing, replacing_folder])
+def test_a_dash_is_no_file(way, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="write to /dev/stdout"), way("-"):
+        pass
+    assert list(tmp_path.iterdir()) == []
