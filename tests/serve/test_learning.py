@@ -289,7 +289,7 @@ def test_one_learner_at_a_time(shop, tmp_path):
 
     lock = WriterLock(tmp_path / "learning.lock")
     lock.acquire()
-    with pytest.raises(ValueError, match="is being written by process"):
+    with pytest.raises(ValueError, match="another run learns from these clicks; wait until it has ended"):
         learn_once(Config(index=shop.path, folder=tmp_path, features=FEATURES))
     lock.release()
 

@@ -3,6 +3,7 @@
 import pytest
 
 from rankloop.search import Deadline
+from rankloop.search.index.lock import WriterLock
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.desk.acts import past_acts
 from rankloop.serve.learning.missing import Traffic, missing
@@ -172,6 +173,18 @@ def test_learn_now_starts_one_run_and_says_how_it_goes(learned, monkeypatch):
     wait_until(lambda: not service.learn_now.running)
     assert "learning failed: no luck today" in read(client.get("/loop")).text
     assert (past_acts(service.store)[0].who, past_acts(service.store)[0].act) == ("admin", "learn now")
+
+
+def test_learning_that_is_under_way_is_no_failure(learned):
+    """Enough clicks began a run, and somebody presses the button before the page says so."""
+    client, service, _ = learned
+    lock = WriterLock(service.config.home / "learning.lock")
+    lock.acquire()
+    assert service.learn_now.start()
+    wait_until(lambda: not service.learn_now.running, 60)
+    lock.release()
+    assert service.learn_now.message == ""
+    assert "failed" not in read(client.get("/loop")).text
 
 
 def test_a_run_says_what_it_does(learned):

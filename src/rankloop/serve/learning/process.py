@@ -62,7 +62,8 @@ class LearningProcess:
         done, self._process = self._process.wait(), None
         if done == 0:
             return True, output.strip()
-        return False, f"learning failed: {output.strip().rpartition(chr(10))[2]}"
+        said = output.strip().rpartition("\n")[2].removeprefix("ValueError: ")  # such an error is a sentence
+        return False, f"learning failed: {said}"
 
     def kill(self) -> None:
         """End the run under way, and every later one at once."""

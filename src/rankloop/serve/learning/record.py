@@ -11,7 +11,9 @@ from sqlalchemy import insert, select, update
 from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import learning
 
-__all__ = ["LearningRun", "begin", "finish", "newest", "note_stage", "runs", "stop_unfinished"]
+__all__ = ["UNDER_WAY", "LearningRun", "begin", "finish", "newest", "note_stage", "runs", "stop_unfinished"]
+
+UNDER_WAY = "another run learns from these clicks"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -14,7 +14,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
 from rankloop.rankers import Ranker
 from rankloop.search import Features, Pipeline, Query, Searchable, first
-from rankloop.search.index.lock import WriterLock
+from rankloop.search.index.lock import IndexLocked, WriterLock
 from rankloop.serve.config import Config, GateSettings
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.events.store import Store, StoreAway
@@ -24,6 +24,7 @@ from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_w
 from rankloop.serve.learning.influential import gain_of_a_few
 from rankloop.serve.learning.lineage import judged_difference, lineage_of, saved_curves
 from rankloop.serve.learning.record import (
+    UNDER_WAY,
     LearningRun,
     begin,
     finish,
@@ -68,7 +69,10 @@ def learn_once(
     """
     with _opened(served) as at:
         lock = WriterLock(at.config.home / "learning.lock")
-        lock.acquire()
+        try:
+            lock.acquire()
+        except IndexLocked:
+            raise ValueError(f"{UNDER_WAY}; wait until it has ended") from None
         try:
             with at.store.alone("learning"):
                 return _run(at, again, clicked, seed, time.time() if now is None else now)

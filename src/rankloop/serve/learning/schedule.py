@@ -8,6 +8,7 @@ from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store, StoreAway
 from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.process import LearningProcess
+from rankloop.serve.learning.record import UNDER_WAY
 from rankloop.serve.models.registry import Registry
 
 __all__ = ["LearnNow", "Schedule"]
@@ -105,4 +106,4 @@ class LearnNow:
 
     def _run(self) -> None:
         well, said = self._process.run(again=True)
-        self.message = "" if well else said
+        self.message = "" if well or UNDER_WAY in said else said  # that one is shown while it runs
