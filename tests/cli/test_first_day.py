@@ -329,3 +329,29 @@ def test_a_run_folder_is_a_model(at):
         load(at / "runs" / "text" / "model.rank").predict(np.eye(3)),
     )
     assert isinstance(rankloop.load(at / "runs" / "text"), RankSVM)
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "hint"),
+    [
+        ("train", "--trees", "--set trees=..."),
+        ("train", "--n-estimators", "--set trees=..."),
+        ("tune", "--num-leaves", "--set leaves=..."),
+    ],
+)
+def test_a_parameter_given_as_an_option_is_told_how_it_is_given(command, option, hint):
+    done = CliRunner().invoke(app, [command, "data.txt", option, "30"])
+    assert done.exit_code == 2
+    assert f"a parameter of the ranker is given as in {hint}" in " ".join(done.output.split())
+    wrong = CliRunner().invoke(app, [command, "data.txt", "--metrik", "30"])
+    assert "--metric" in wrong.output
+    assert "parameter of the ranker" not in wrong.output
+
+
+def test_an_index_of_documents_under_another_id_says_how_to_name_it(tmp_path):
+    lines = [{"title": f"red hat {one}", "kind": 3, "sku": f"s{one}"} for one in range(3)]
+    (tmp_path / "shop.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    put = ["index", str(tmp_path / "shop.jsonl"), "-o", str(tmp_path / "shop.index")]
+    done = CliRunner().invoke(app, put)
+    assert "name the field that identifies a document, as in --id sku" in str(done.exception)
+    run(*put, "--id", "sku")

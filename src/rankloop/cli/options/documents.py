@@ -1,10 +1,10 @@
 """Documents on their way into an index: their fields before, and what was seen of them after."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankloop.search import Field
@@ -23,6 +23,11 @@ def inferred(source: str, sql: str | None, id: str) -> dict[str, str]:
 
     first = list(islice(read_documents(source, sql=sql), FIRST))
     known = [one for one in first if isinstance(one, Mapping)]
+    if known and all(one.get(id) is None for one in known):
+        raise ValueError(
+            f"no document has the field {id!r}; name the field that identifies a document, as in "
+            f"--id {_unique(known) or 'sku'}"
+        )
     table = Path(source.removesuffix(".gz")).suffix.lower() in (".csv", ".tsv")
     fields = infer_fields(known, id=id, numbers_as_text=table and sql is None)
     if fields:
@@ -32,6 +37,16 @@ def inferred(source: str, sql: str | None, id: str) -> dict[str, str]:
         raise ValueError(unread)
     what = f"{source} has no documents" if not first else f"no field can be inferred from {source}"
     raise ValueError(f"{what}; a new index needs --fields, as in --fields title:text,price:number")
+
+
+def _unique(documents: "Sequence[Mapping[str, Any]]") -> str | None:
+    """The first field with a word or a whole number of its own in every document."""
+    for name in documents[0]:
+        values = [one.get(name) for one in documents]
+        words = all(isinstance(one, int | str) and str(one).split() == [str(one)] for one in values)
+        if words and len(set(values)) == len(values):
+            return str(name)
+    return None
 
 
 class Seen:

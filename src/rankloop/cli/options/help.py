@@ -34,11 +34,31 @@ class Commands(TyperGroup):
                 _name_type(param)
         return found
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; where a parameter of a ranker is given as an option, the error says how it is."""
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            _mention_set(error)
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Whole sentences, wrapped; they would be cut to one line."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands])
+
+
+def _mention_set(error: Any) -> None:
+    params = getattr(getattr(getattr(error, "ctx", None), "command", None), "params", ())
+    if not hasattr(error, "possibilities") or all(one.name != "set_" for one in params):
+        return
+    from rankloop.rankers.base.parameters import our_name
+
+    name = our_name(error.option_name.lstrip("-").replace("-", "_"))
+    if name is not None:
+        error.possibilities = []
+        error.message += f"; a parameter of the ranker is given as in --set {name}=..."
 
 
 def _name_type(param: Any) -> None:

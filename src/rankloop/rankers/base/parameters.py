@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rankloop._names import unknown
 
-__all__ = ["unknown_parameter"]
+__all__ = ["our_name", "unknown_parameter"]
 
 # What LightGBM, XGBoost, CatBoost and scikit-learn call them.
 _THEIRS = {
@@ -37,6 +37,15 @@ _THEIRS = {
         "lambda_l1",
     ),
 }
+
+
+def our_name(parameter: str) -> str | None:
+    """The name here of a parameter that is ours or another library's; None for other words.
+
+    >>> our_name("n_estimators"), our_name("trees"), our_name("valid")
+    ('trees', 'trees', None)
+    """
+    return next((one for one, theirs in _THEIRS.items() if parameter in (one, *theirs)), None)
 
 
 def unknown_parameter(ranker: str, got: str, known: Iterable[str]) -> ValueError:
