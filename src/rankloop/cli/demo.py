@@ -54,7 +54,7 @@ def demo(
     if json:
         typer.echo(json_text.dumps(done.steps.to_dict()))
     if serve:
-        serve_page(settings, versions, done, port, open_browser=open_browser)
+        serve_page(settings, versions, port, open_browser=open_browser)
     else:
         typer.echo(f"\nReport:  {page}\nTry it:  rankloop serve {settings}")
         typer.echo(f"Learn:   rankloop learn {settings}")

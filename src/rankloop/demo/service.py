@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,15 +18,17 @@ from rankloop.demo.learners import METRIC
 from rankloop.demo.people import put_people
 from rankloop.demo.run_loop import Demo
 from rankloop.serve.config import Config
-from rankloop.serve.events.store import Store
+from rankloop.serve.desk.query_sets import SetQuery, put_query_set
+from rankloop.serve.events.store import Rating, Store
 from rankloop.serve.models.registry import Registry
 
-__all__ = ["prepare", "serve", "typical_search"]
+__all__ = ["HELD_OUT", "prepare", "serve"]
 
 RECORDED = 15_000  # pages that are put into the event store
 GAINS = 4  # searches to try that learning improved
 LEARN_AFTER = 20  # pages with a click after which what visitors did is learned from
 DUELS = 1000  # interleaved pages in the event store
+HELD_OUT = "held-out"  # the query set of the searches that were not learned from
 
 
 def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
@@ -49,6 +52,7 @@ def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
             duel = {versions[name]: demo.rankers[name] for name in ("unbiased", "bm25 + popularity")}
             person = user("pbm", max_grade=demo.collection.max_grade)
             put_duel(store, demo.test, duel, person, pages=DUELS, seed=demo.seed)
+            _put_judgments(store, demo)
             if demo.counterfactual["unbiased"].low > 0:
                 models.promote(versions["unbiased"])
             found["serves"] = models.version(str(models.roles().production)).lineage["name"]
@@ -56,25 +60,32 @@ def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
     return settings, versions
 
 
-def serve(
-    settings: Path, versions: dict[str, str], demo: Demo, port: int, *, open_browser: bool = False
-) -> None:
+def serve(settings: Path, versions: dict[str, str], port: int, *, open_browser: bool = False) -> None:
     """Serve the page until interrupted; without RANKLOOP_ADMIN_TOKEN the run makes its own."""
     from rankloop.serve.http.process import run
 
     token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
     config = Config.read(settings).but(admin_token=token)
-    query = urlencode({"q": typical_search(demo), "a": versions["bm25"], "b": versions["unbiased"]})
+    query = urlencode({"set": HELD_OUT, "a": versions["bm25"], "b": versions["unbiased"]})
     print(f"\nAdmin token of this run: {token}", flush=True)
     places = {"compare": f"/compare?{query}", "the loop": "/loop"}
     run(config, host="127.0.0.1", port=port, open_browser=open_browser, places=places)
 
 
-def typical_search(demo: Demo) -> str:
-    """The test search with the median change from BM25, among those that changed."""
-    moved = demo.offline.most_changed("unbiased", METRIC, demo.test.n_queries)
-    moved.sort(key=lambda one: one.difference)
-    return str(moved[len(moved) // 2].qid if moved else demo.test.qid[0])
+def _put_judgments(store: Store, demo: Demo) -> None:
+    """The test searches as a query set, and the grades of all that a ranker shows for them."""
+    queries = [str(one) for one in demo.test.qid]
+    made = "the searches that were not learned from, with the graded answers of the demo"
+    put_query_set(store, HELD_OUT, [SetQuery(one) for one in queries], author="demo", made=made)
+    scores = [ranker.predict(demo.test.X) for ranker in demo.rankers.values()]
+    ratings, now, documents = [], time.time(), np.asarray(demo.test.docid)
+    for at, query in enumerate(queries):
+        rows = slice(*demo.test.offsets[at : at + 2])
+        shown = {int(row) for one in scores for row in np.argsort(-one[rows], kind="stable")[:PAGE]}
+        ids = [str(documents[rows][row]) for row in sorted(shown)]
+        grades = dict.fromkeys(ids, 0) | dict(demo.collection.searches[query])
+        ratings += [Rating(query, id, "demo", float(grade), "", "demo", now) for id, grade in grades.items()]
+    store.put_ratings(ratings)
 
 
 def _examples(demo: Demo) -> dict[str, Any]:
