@@ -75,6 +75,7 @@ def test_clicks_are_corrected_for_rank(store, page, click):
         (0.5 + 1 / 1.584962500721156) / (1 + 0.5 / 1.584962500721156)
     )
     assert fair.ndcg("hat", ("x",), 10) == 0.0
+    assert fair.ndcg("hat", ("x", "b", "y", "a"), 10) == 1.0, "nothing is known of what was never shown"
     assert fair.ndcg("shoes", ("a",), 10) is None
 
 
@@ -109,6 +110,21 @@ def test_judged_queries_are_compared_by_judgments_the_others_by_clicks(desk, pag
     assert not found.corrected, "no curve was estimated"
     again = SetComparison.from_dict(json.loads(json.dumps(found.to_dict())))
     assert again.to_dict() == found.to_dict()
+
+
+def test_new_documents_do_not_make_a_version_lose_by_clicks(desk, page, click):
+    """People saw the last ten of 16 and liked the best of them; a new version begins with the other six."""
+    _, service, worse, _ = desk
+    put_query_set(service.store, "one", [SetQuery("shoes")], author="admin", made="by hand")
+    new = service.rankings.top(worse, "shoes", 16)
+    assert len(new) == 16
+    seen = tuple(reversed(new[6:]))
+    shown = [page("shoes", seen, user=f"p{i}") for i in range(5)]
+    service.store.put_pages(shown)
+    service.store.put_events([click(one, seen[-1]) for one in shown])
+    [one] = compared(service, worse, "one").changes
+    assert (one.by, one.b) == ("clicks", 1.0)
+    assert one.share < 1
 
 
 def test_ci_fails_where_a_version_loses(desk):

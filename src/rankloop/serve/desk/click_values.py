@@ -31,14 +31,14 @@ class ClickValues:
     def ndcg(self, query: str, shown: Sequence[str], k: int) -> float | None:
         """The NDCG of a ranking with attraction as gain; None where nothing was clicked.
 
-        A document that was never shown counts as 0: a version that brings new ones looks worse than it is.
+        Documents that were never shown are left out, and those below them move up: nothing is known of them.
         """
         gains = self.attraction.get(query, {})
         best = sorted(gains.values(), reverse=True)[:k]
         ideal = float(np.dot(best, discount(np.arange(1, len(best) + 1))))
         if ideal <= 0:
             return None
-        worth = [gains.get(one, 0.0) for one in shown[:k]]
+        worth = [gains[one] for one in shown if one in gains][:k]
         return float(np.dot(worth, discount(np.arange(1, len(worth) + 1)))) / ideal
 
 

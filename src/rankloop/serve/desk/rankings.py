@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from rankloop.search import Searchable
     from rankloop.serve.models.live import Model
 
-__all__ = ["DEPTH", "Rankings"]
+__all__ = ["DEPTH", "LONGEST", "Rankings"]
 
-DEPTH = 10  # documents of each ranking
-KEPT = 50_000  # rankings in memory
+DEPTH = 10  # documents of a page
+LONGEST = 50  # documents of each ranking
+KEPT = 10_000  # rankings in memory
 
 
 class Rankings:
@@ -30,25 +31,25 @@ class Rankings:
         self._kept: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def top(self, version: str, query: str) -> tuple[str, ...]:
-        """The ids of the first documents."""
+    def top(self, version: str, query: str, depth: int = DEPTH) -> tuple[str, ...]:
+        """The ids of the first documents, `LONGEST` at most."""
         model = self.model(version)
         key = model.fingerprint(self.index.generation), query
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
+                return self._kept[key][:depth]
         asked = replace(query_of(query, self.index, {}), deadline=Deadline(self.seconds))
         found = run_stages(model.pipeline, asked).found
-        ids = tuple(str(id) for id in found.take(range(min(DEPTH, len(found)))).ids.tolist())
+        ids = tuple(str(id) for id in found.take(range(min(LONGEST, len(found)))).ids.tolist())
         with self._lock:
             self._kept[key] = ids
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
-        return ids
+        return ids[:depth]
 
     def tops(
-        self, versions: Sequence[str], queries: Iterable[str], deadline: Deadline
+        self, versions: Sequence[str], queries: Iterable[str], deadline: Deadline, depth: int = DEPTH
     ) -> dict[str, list[tuple[str, ...]]]:
         """One ranking per version for each query, for as many queries as are ranked until the deadline.
 
@@ -58,7 +59,7 @@ class Rankings:
         for query in queries:
             if found and deadline.left <= 0 and not self._has(versions, query):
                 continue
-            found[query] = [self.top(version, query) for version in versions]
+            found[query] = [self.top(version, query, depth) for version in versions]
         return found
 
     def _has(self, versions: Sequence[str], query: str) -> bool:

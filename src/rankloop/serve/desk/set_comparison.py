@@ -4,6 +4,7 @@ import json
 import secrets
 import time
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from rankloop.serve.desk.click_values import click_values, newest_curve
 from rankloop.serve.desk.live_scores import Score, live_scores
 from rankloop.serve.desk.pools import pools_of
 from rankloop.serve.desk.query_sets import QuerySet
-from rankloop.serve.desk.rankings import DEPTH, Rankings
+from rankloop.serve.desk.rankings import DEPTH, LONGEST, Rankings
 from rankloop.serve.events.judgments import averaged
 from rankloop.serve.events.tables import snapshots
 
@@ -32,8 +33,8 @@ TIE = 0.001  # of NDCG
 class QueryChange:
     """A query by both versions; `by` is "judgments", "clicks", or empty where nothing is known.
 
-    `share` is that of the shown documents that are judged, `people` how many clicked or looked, `moved` how
-    many of the first ten are not the same.
+    `share` is that of the first ten of both which are judged, or which people saw where clicks compare;
+    `people` is how many clicked or looked, `moved` how many of the first ten are not the same.
     """
 
     query: str
@@ -120,7 +121,7 @@ def compare_over_set(
 ) -> SetComparison:
     """Compare version `b` with `a`; queries that are not ranked by the deadline wait for the next call."""
     queries = [one.query for one in chosen.queries]
-    tops = rankings.tops((a, b), queries, deadline)
+    tops = rankings.tops((a, b), queries, deadline, LONGEST)
     pools = pools_of(chosen.queries, tops, averaged(store.ratings(queries)).to_dict(), DEPTH)
     live = live_scores(pools)
     expected = live.expected()
@@ -131,17 +132,17 @@ def compare_over_set(
     changes = []
     for at, query in enumerate(pools.queries):
         left, right = tops[query]
-        by: str = ""
+        share, by = float(live.judged[at]), ""
         scores: tuple[float | None, float | None] = (None, None)
         if graded[at] and not np.isnan(expected[at]).any():
             by, scores = "judgments", (float(expected[at, 0]), float(expected[at, 1]))
         elif query in values.attraction:
             found = values.ndcg(query, left, DEPTH), values.ndcg(query, right, DEPTH)
             by, scores = ("", (None, None)) if None in found else ("clicks", found)
-        moved = sum(one != other for one, other in zip(left, right, strict=False)) + abs(
-            len(left) - len(right)
-        )
-        share, people = float(live.judged[at]), values.people.get(query, 0)
+            both = {*left[:DEPTH], *right[:DEPTH]}
+            share = len(both & values.attraction[query].keys()) / max(len(both), 1)
+        pairs = zip_longest(left[:DEPTH], right[:DEPTH])
+        moved, people = sum(one != other for one, other in pairs), values.people.get(query, 0)
         weight = float(pools.weights[at])
         changes.append(QueryChange(query, weight, by, scores[0], scores[1], share, people, moved))
     changes.sort(key=lambda one: (one.change is None, one.change or 0.0, one.query))
