@@ -212,7 +212,7 @@ LAYOUTS = {
     ),
 }
 
-# what, rankloop, others, command; {FILE/TABLE/ROW/COLUMN|format} is a cell of a file of results.
+# what, rankloop, others, script of `benchmarks/` with its options; {FILE/TABLE/ROW/COLUMN|format} is a cell of a file of results.
 FIGURES = [
     (
         "NDCG@10, MAP, MRR and ERR of 10,000 lists of about 120 documents, ties exact (CPU, one thread)",
@@ -220,20 +220,20 @@ FIGURES = [
         "LightGBM {metrics/lists/lightgbm, ndcg@10/ms|.1f} ms (NDCG@10 alone), pytrec_eval"
         " {metrics/lists/pytrec_eval, three/ms|.0f} ms and ranx {metrics/lists/ranx, three/ms|.0f} ms (three"
         " of them), scikit-learn {metrics/lists/scikit-learn, ndcg@10/ms|,.0f} ms (NDCG@10)",
-        "`python benchmarks/metrics.py`",
+        "`metrics.py`",
     ),
     (
         "the same of 1,000 lists, from TREC files (CPU)",
         "{metrics/lists/rankloop, from files/ms|.1f} ms",
         "pytrec_eval {metrics/lists/pytrec_eval, from files/ms|.0f} ms",
-        "`python benchmarks/metrics.py`",
+        "`metrics.py`",
     ),
     (
         "reading an SVMLight file of 200,000 × 136 (CPU)",
         "{loading/read/rankloop/cpu|.2f} s, {loading/read/rankloop/memory|.2f} × the array in memory",
         "XGBoost {loading/read/xgboost/cpu|.2f} s, polars {loading/read/polars/cpu|.2f} s,"
         " LightGBM {loading/read/lightgbm/cpu|.2f} s, scikit-learn {loading/read/scikit-learn/cpu|.1f} s",
-        "`python benchmarks/loading.py`",
+        "`loading.py`",
     ),
     (
         "`rankloop evaluate` of a TREC run, the first one on a new machine and the next (CPU)",
@@ -241,53 +241,53 @@ FIGURES = [
         " {cold_start/start/rankloop evaluate, TREC run, next/cpu|.1f} s",
         "ranx {cold_start/start/ranx, TREC run, first/cpu|.1f} s,"
         " {cold_start/start/ranx, TREC run, next/cpu|.1f} s",
-        "`python benchmarks/cold_start.py`",
+        "`cold_start.py`",
     ),
     (
         "scoring 1,000 documents with 500 trees of 255 leaves, one thread (CPU)",
         "{scoring/scoring/trees=500&leaves=255&rows=1000/rankloop|.1f} µs a document, LightGBM's bits",
         "LightGBM {scoring/scoring/trees=500&leaves=255&rows=1000/lightgbm|.1f} µs,"
         " onnxruntime {scoring/scoring/trees=500&leaves=255&rows=1000/onnxruntime|.1f} µs",
-        "`python benchmarks/scoring.py`",
+        "`scoring.py`",
     ),
     (
         "retrieve 1,000 of 100,000 documents, 60 features, 500 trees (CPU, p50 and p99)",
         "{search_latency/100000 documents/whole pipeline/p50|.1f} and"
         " {search_latency/100000 documents/whole pipeline/p99|.1f} ms",
         "",
-        "`python benchmarks/search_latency.py`",
+        "`search_latency.py`",
     ),
     (
         "the same over HTTP with the page logged, one client (wall, p50 / p99; an earlier run)",
         "{serving/search (earlier)/workers=1&clients=1/request} ms",
         "",
-        "`python benchmarks/serving.py`",
+        "`serving.py`",
     ),
     (
         "movies, NDCG@10 on held-out queries, re-ranking judged lists (an earlier run)",
         "{search_quality/movies (earlier)/trees, learned on judged lists/re-ranking judged lists}",
         "BM25 {search_quality/movies (earlier)/BM25, one merged field/re-ranking judged lists}",
-        "`python benchmarks/search_quality.py --part test`",
+        "`search_quality.py --part test`",
     ),
     (
         "LambdaLoss, value and gradient of 64 lists of 240 (CPU)",
         "{losses/lambdaloss/who=rankloop&length=240/ms|.1f} ms",
         "as in allRank {losses/lambdaloss/who=allrank&length=240/ms|.0f} ms,"
         " Rax {losses/lambdaloss/who=rax&length=240/ms|.0f} ms",
-        "`python benchmarks/losses.py`",
+        "`losses.py`",
     ),
     (
         "a round of LambdaMART, 1.2 million × 136, 255 leaves, one thread (an earlier run)",
         "{training/speed (earlier)/a round, CPU and wall/`LambdaMART()`}",
         "LightGBM's `lambdarank` {training/speed (earlier)/a round, CPU and wall/LightGBM's `lambdarank`}",
-        "`python benchmarks/training.py --only speed`",
+        "`training.py --only speed`",
     ),
     (
         "LambdaRank's gradient, 30,000 lists of 120 (H200; an earlier run)",
         "{gpu/lambdarank (earlier)/30,000 × 120/ours: gradient, Hessian}",
         "eager PyTorch {gpu/lambdarank (earlier)/30,000 × 120/eager n × n}, compiled"
         " {gpu/lambdarank (earlier)/30,000 × 120/compiled}, Rax {gpu/lambdarank (earlier)/30,000 × 120/Rax}",
-        "`python benchmarks/gpu.py`",
+        "`gpu.py`",
     ),
     (
         "LambdaMART on the GPU, 3.77 million × 136, data moved there included (H200; an earlier run)",
@@ -295,21 +295,21 @@ FIGURES = [
         " level by level, 128 leaves, 231 trees/s, with loading} s",
         "XGBoost's own {gpu_trees/speed (earlier)/XGBoost, `rank:ndcg` on the GPU, 64 leaves, stopped at 274"
         " trees/s, with loading} s",
-        "`python benchmarks/gpu_trees.py`",
+        "`gpu_trees.py`",
     ),
     (
         "one epoch over 3.77 million × 136, MLP 1024-512-256, LambdaRank, bf16 (H200; an earlier run)",
         "{gpu/epochs (earlier)/an epoch, bf16/measured}",
         "eager PyTorch, padded"
         " {gpu/epochs (earlier)/padded lists cut to 240, eager n × n, float32, an epoch/measured}",
-        "`python benchmarks/gpu.py`",
+        "`gpu.py`",
     ),
     (
         "learning online, 100,000 pages, informational users, NDCG@10 (synthetic, 10 runs; an earlier run)",
         "PDGD {online/learners (earlier)/set=synthetic&users=informational&learner=PDGD/after 100,000 pages}",
         "DBGD {online/learners (earlier)/set=synthetic&users=informational&learner=DBGD/after 100,000 pages},"
         " MGD {online/learners (earlier)/set=synthetic&users=informational&learner=MGD/after 100,000 pages}",
-        "`python benchmarks/online.py`",
+        "`online.py`",
     ),
     (
         "learning from the clicks of a weak logger, nothing given, NDCG@10 (5 seeds; an earlier run)",
@@ -318,6 +318,6 @@ FIGURES = [
         " {unbiased/loggers (earlier)/XGBoost `lambdarank_unbiased`/weak logger}, clicks as labels"
         " {unbiased/loggers (earlier)/naive/weak logger}, true labels"
         " {unbiased/loggers (earlier)/full information/weak logger}",
-        "`python benchmarks/unbiased.py loggers --first 540`",
+        "`unbiased.py loggers --first 540`",
     ),
 ]

@@ -62,7 +62,7 @@ def written(text: str, results: Path = RESULTS) -> str:
 def table_of(name: str, results: Path = RESULTS) -> str:
     """The table FILE/TABLE in Markdown, with a line on the run below it."""
     if name == "figures":
-        return _markdown(("what", "rankloop", "others", "command"), _figures(results))
+        return _markdown(("what", "rankloop", "others", "script"), _figures(results))
     file, _, table = name.partition("/")
     if name in LAYOUTS:
         layout = LAYOUTS[name]

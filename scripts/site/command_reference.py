@@ -14,6 +14,8 @@ __all__ = ["page"]
 def page() -> str:
     """The Markdown of all commands; `<x>` in a help text is a word, not a tag."""
     command = typer.main.get_command(app)
+    for one in command.commands.values():  # type: ignore[attr-defined]
+        one.short_help = (one.help or "").partition("\n\n")[0].replace("\n", " ")  # Typer cuts it otherwise
     context = typer.Context(command, info_name="rankloop")
     text = get_docs_for_click(obj=command, ctx=context, name="rankloop", title="Commands")
     parts = re.split(r"(```.*?```|`[^`\n]*`)", text, flags=re.DOTALL)
