@@ -18,7 +18,7 @@ class Layout:
 ESTIMATORS = {
     "randomized": "`randomized`",
     "swap, pivot": "`swap_intervention`, swaps with rank 1",
-    "swap, adjacent chain": "`swap_intervention`, chain of neighbours",
+    "swap, adjacent chain": "`swap_intervention`, chain of adjacent swaps",
     "harvest of adjacent swaps": "`harvest` of the same swaps",
     "fair_pairs": "`fair_pairs`",
     "harvest, allpairs": "`harvest` of a stochastic ranker, all pairs",
@@ -72,12 +72,12 @@ LAYOUTS = {
     ),
     "attack/attack": Layout(
         {
-            "somebody sends, while 8 people search": "{attack}",
-            "answers a second to the people": "{rate:.1f}",
+            "attack, while 8 clients search": "{attack}",
+            "answers a second to the clients": "{rate:.1f}",
             "p50, ms": "{p50:.1f}",
             "p99, ms": "{p99:.1f}",
             "times p99 alone (goal: below 2)": "{ratio:.2f}",
-            "of the people refused": "{refused}",
+            "clients refused": "{refused}",
         },
         words={"alone": "nothing"},
     ),
