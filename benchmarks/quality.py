@@ -352,15 +352,19 @@ def show_set(
 
     print(f"{'loss':22}" + "".join(f"{kind:20}" for kind in kinds).rstrip())
     for name in trainable():
-        reached = {kind: known.get((data, kind, name), {}).get("values") for kind in kinds}
-        means = {kind: np.nanmean(np.array(one, float)) for kind, one in reached.items() if one}
-        record(data, system=name, **means)
-        print(f"{name:22}" + "".join(f"{cell(kind, name):20}" for kind in kinds).rstrip())
+        row = {kind: cell(kind, name) for kind in kinds}
+        record(data, loss=name, **row)
+        print(f"{name:22}" + "".join(f"{one:20}" for one in row.values()).rstrip())
     print()
     for name in PEERS:
         text = cell("peers", name)
         if not text.startswith("("):
-            record(data, system=name, peer=against.systems[name].mean[METRIC])
+            record(
+                f"{data}, libraries",
+                objective=name,
+                ndcg=text.strip(),
+                difference=difference(against, name).strip(),
+            )
         print(f"{name:22}{text:20}{difference(against, name)}".rstrip())
     for reason in reasons:
         print(reason)

@@ -135,8 +135,8 @@ def movies(data: Path, folder: Path, part: str, most: int, peers: bool) -> None:
                 found.scored(one_list(ranker, outside)) if len(found) else found
             )
     print(f"recall@{POOL} of the candidates (equal weights): {np.mean(recall):.4f}")
-    table("re-ranking the judged lists", again, judged)
-    table(f"full retrieval, {POOL} candidates, unjudged = 0", full, judged)
+    table("movies, judged", "re-ranking the judged lists", again, judged)
+    table("movies, full", f"full retrieval, {POOL} candidates, unjudged = 0", full, judged)
 
 
 def trees(loss: str, backend: str = "lightgbm") -> LambdaMART:
@@ -161,7 +161,7 @@ def as_run(found: Candidates) -> dict:
     return {id: float(len(ids) - at) for at, id in enumerate(ids)}
 
 
-def table(title: str, runs: dict[str, dict], judged: dict) -> None:
+def table(kept: str, title: str, runs: dict[str, dict], judged: dict) -> None:
     print(f"\n{title}\n{'':<36}{'ndcg@10':>9}{'95 % interval':>20}{'against the last row':>42}")
     best = list(runs)[-1]
     verdicts = compare(runs, judged, NDCG, baseline=best).verdicts[NDCG]
@@ -173,7 +173,7 @@ def table(title: str, runs: dict[str, dict], judged: dict) -> None:
             v = verdicts[name]
             against = f"{v.difference:+.4f} [{v.low:+.4f}, {v.high:+.4f}] p {v.p_holm:.4f}"
         holm = None if name == best else verdicts[name].p_holm
-        record(title.split(",")[0], who=name, ndcg=found.mean[NDCG], low=low, high=high, p=holm)
+        record(kept, who=name, ndcg=found.mean[NDCG], low=low, high=high, p=holm)
         print(f"{name:<36}{found.mean[NDCG]:>9.4f}{f'[{low:.4f}, {high:.4f}]':>20}{against:>42}", flush=True)
 
 
@@ -222,7 +222,7 @@ def cranfield(data: Path, folder: Path) -> None:
             runs["linear, few features"][qid] = as_run(found.scored(linear.predict(X)))
             runs["trees, our lambdarank"][qid] = as_run(found.scored(forest.predict(X)))
     print(f"Cranfield: {len(index):,} documents, {len(queries)} queries, {FOLDS} folds by query")
-    table(f"full retrieval, {POOL} candidates, unjudged = 0", runs, qrels)
+    table("cranfield", f"full retrieval, {POOL} candidates, unjudged = 0", runs, qrels)
 
 
 if __name__ == "__main__":
