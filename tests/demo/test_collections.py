@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rankloop.demo import crawl
 from rankloop.demo.library import Library, read_library, split_name
 from rankloop.demo.stdlib import collect, popularity, references
 from rankloop.demo.usage import Usage, in_turns, read_usage, sources
@@ -32,6 +33,16 @@ def test_the_crawl_finds_what_people_use(library):
 def test_the_tests_of_the_library_are_no_documents(library):
     modules = {document["module"] for document in library.documents.values()}
     assert not [name for name in modules if {"test", "tests"} & set(name.split("."))]
+
+
+def test_a_signature_that_cannot_be_evaluated_is_left_out(monkeypatch):
+    """Python 3.13 fails on the defaults of epoll's methods, which are written in C."""
+
+    def unknown(thing):
+        raise AttributeError("'builtin_function_or_method' object has no attribute 'EPOLLIN'")
+
+    monkeypatch.setattr("inspect.signature", unknown)
+    assert crawl._document("select.epoll.register", len, "method")["signature"] == ""
 
 
 def test_other_names_lead_to_the_documented_one(library):

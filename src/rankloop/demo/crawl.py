@@ -154,7 +154,7 @@ def _documentation(thing: Any, last: str) -> str:
 def _signature(thing: Any) -> str:
     try:
         return str(inspect.signature(thing))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):  # the last from defaults in C, as of Python 3.13's epoll
         return ""
 
 
