@@ -163,7 +163,7 @@ def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
     told = story(done)
     titles = re.findall(r"^\d\. (.*)$", told, re.MULTILINE)
     assert titles[:4] == [
-        "A search that is bad", "What people clicked", "What the bias was", "What was learned"
+        "A bad search", "What users clicked", "How biased the clicks are", "What was learned"
     ]  # fmt: skip
     assert titles[4] == f"The proof, on {done.test.n_queries} searches that were not learned from"
     query = re.search(r'BM25 for "(.*)"', told)[1]

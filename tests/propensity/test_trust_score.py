@@ -127,6 +127,8 @@ def test_the_sentence_by_hand():
     )
     wide = Propensity(curve.values, curve.low, np.array([1, 0.61, 0.31]), "x")
     assert trust.warning(wide) is None, "0.3 lies within the interval"
+    vast = TrustBias(0.0, 0.0, 0.4, 0.6, 100.0, 0.95, (1.0, 1.2, 1e6))
+    assert "from 0.2 to 1, and" in vast.warning(curve), "no rank is examined more than always"
     little = TrustBias(0.0, 0.0, 0.4, 0.6, 100.0, 0.95, (1.0, 1.05, 1.09))
     sharp = Propensity(curve.values, curve.values, curve.values, "x")
     assert little.warning(sharp) is None, "less than a tenth is not worth a sentence"

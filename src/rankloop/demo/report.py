@@ -28,7 +28,7 @@ def demo_report(demo: Demo) -> Report:
     report = Report(
         f"The loop on {collection.name}",
         f"{len(collection.index):,} documents, {demo.train.n_queries} training searches, "
-        f"{demo.test.n_queries} test searches. People are simulated and click according to the grades.",
+        f"{demo.test.n_queries} test searches. Users are simulated and click according to the grades.",
     )
     report.add(
         "In short",
@@ -46,11 +46,11 @@ def demo_report(demo: Demo) -> Report:
     report.add("By clicks on another ranking", *_counterfactual(demo))
     report.add("Interleaved", preference(demo.interleaved))
     report.add(
-        "What people saw",
+        "What users examine",
         "People look at results further up more often, so they click them more often, relevant or not.",
         ctr_by_position(demo.log),
         position_curve(
-            {"from exchanged neighbours": demo.propensity}, truth=1.0 / np.arange(1, len(demo.propensity) + 1)
+            {"from swapped results": demo.propensity}, truth=1.0 / np.arange(1, len(demo.propensity) + 1)
         ),
     )
     report.add("One search", *_one_search(demo))
@@ -68,7 +68,7 @@ def _counterfactual(demo: Demo) -> list[Any]:
     return [
         "What each ranking would have gained over BM25 with the same documents in its own order, "
         "estimated from clicks on BM25's pages alone (doubly robust). The true gain is known because "
-        "people are simulated.",
+        "users are simulated.",
         metric_intervals(gains, signed=True, title="Gain over BM25, from clicks alone", note=""),
         Table(("ranking", "estimate", "low", "high", "true"), rows),
     ]

@@ -15,9 +15,9 @@ __all__ = ["own_encoder", "run_demo"]
 
 _ABOUT = {
     "stdlib": "Search Python by what you want to do: the standard library of this machine, no download.\n"
-    "People are simulated; every number is measured now. This takes about half a minute.\n",
+    "Users are simulated; every number is measured now. This takes about half a minute.\n",
     "movies": "Search movies with human labels (MSRD).\n"
-    "People are simulated from the labels; every number is measured now. This takes a minute or two.\n",
+    "Users are simulated from the labels; every number is measured now. This takes a minute or two.\n",
 }
 ENCODER = "minilm"  # `rankloop encoders get minilm`
 FILES = 1_800  # Python sources that are read, from every package in turn: about 2 s of CPU time

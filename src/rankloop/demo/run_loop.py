@@ -1,5 +1,6 @@
 """The loop on one collection: candidates, clicks, learning, and three comparisons with BM25."""
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,14 @@ from rankloop.demo.steps import Steps
 from rankloop.demo.verdicts import Counterfactual, counterfactual, interleaved, offline
 from rankloop.interleaving import Verdict
 from rankloop.metrics import Comparison
-from rankloop.propensity import Propensity, swap_intervention
+from rankloop.propensity import Propensity, TrustWarning, swap_intervention
 from rankloop.rankers import Ranker
 
 __all__ = ["SESSIONS", "Demo", "run_loop"]
 
 SESSIONS = 100_000
 PAGES = 2_000  # interleaved
-_SWAPS = 0.5  # share of pages on which two neighbours are exchanged with probability 1/2
+_SWAPS = 0.5  # share of pages on which two adjacent results are swapped with probability 1/2
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +64,14 @@ def run_loop(
     with steps.step("baselines", "two baselines, the popularity prior tuned on grades") as found:
         rankers: dict[str, Any] = baselines(collection, train)
         found["weight of popularity"] = float(rankers["bm25 + popularity"].weights[collection.prior])
-    with steps.step("clicks", "simulated people search BM25's pages, see top ranks more, click") as found:
+    with steps.step("clicks", "simulated users see BM25's pages, examine top ranks more, click") as found:
         log = _clicks(train, rankers["bm25"], person, sessions, seed)
         found["pages"], found["clicks"] = log.n_pages, int(log.click.sum())
-    with steps.step("propensity", "probability that each rank is seen, from exchanged neighbours") as found:
+    with (
+        steps.step("propensity", "probability that each rank is examined, from swapped results") as found,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", TrustWarning)  # these users trust no rank, as the true curve shows
         propensity = swap_intervention(log, monotone=True, seed=seed)
         found["estimated"] = propensity.values.tolist()
         found["true"] = (1.0 / np.arange(1, len(propensity) + 1)).tolist()

@@ -22,15 +22,15 @@ def story(demo: "Demo") -> str:
     """Five short parts, with figures of this run."""
     query = _improved(demo)
     parts = {
-        "A search that is bad": [
+        "A bad search": [
             f'BM25 for "{query}", graded from 0 to {demo.collection.max_grade}:',
             *_page(demo, "bm25", query),
         ],
-        "What people clicked": _clicks(demo),
-        "What the bias was": _bias(demo),
+        "What users clicked": _clicks(demo),
+        "How biased the clicks are": _bias(demo),
         "What was learned": [
-            f"What counts: {_weights(demo)}.",
-            f'The unbiased ranker for "{query}", a search that it was not taught:',
+            f"Largest weights: {_weights(demo)}.",
+            f'The unbiased ranker for "{query}", a search that it did not learn from:',
             *_page(demo, "unbiased", query),
         ],
         f"The proof, on {demo.test.n_queries} searches that were not learned from": [
@@ -91,14 +91,14 @@ def _clicks(demo: "Demo") -> list[str]:
 
 
 def _bias(demo: "Demo") -> list[str]:
-    """How often each rank was seen, by the estimate and in truth."""
+    """How often each rank was examined, estimated and true."""
     seen = demo.propensity.values
     last = len(seen)
     ranks = [rank for rank in (1, 2, 3, 5, last) if rank <= last]
     rows = [f"{_bar(f'rank {rank}', seen[rank - 1], 1.0)}  (true {1 / rank:.0%})" for rank in ranks]
     return [
-        "Results further down are clicked less because they are seen less. Pages on which two neighbours",
-        "were exchanged show how often each rank is seen:",
+        "Lower results are clicked less partly because fewer users look at them. Pages on which two adjacent",
+        "results were swapped at random show how often each rank is examined:",
         *rows,
         f"So a click at rank {last} counts {1 / seen[-1]:.1f} times as much as one at rank 1.",
     ]

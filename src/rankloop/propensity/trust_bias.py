@@ -61,8 +61,8 @@ class TrustBias:
         return (
             f"trust of high ranks up to {self.high:.0%} cannot be excluded with this log: it would move "
             f"rank {rank + 1} of the curve from {curve.values[rank]:.2g} to "
-            f"{moved[rank] * curve.values[rank]:.2g}, and the interval does not cover that; log more pages "
-            "on which ranks are exchanged"
+            f"{min(moved[rank] * curve.values[rank], 1.0):.2g}, and the interval does not cover that; log "
+            "more pages on which ranks are exchanged"
         )
 
     def to_dict(self) -> dict[str, Any]:
