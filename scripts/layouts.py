@@ -311,13 +311,4 @@ FIGURES = [
         " MGD {online/learners (earlier)/set=synthetic&users=informational&learner=MGD/after 100,000 pages}",
         "`online.py`",
     ),
-    (
-        "learning from the clicks of a weak logger, nothing given, NDCG@10 (5 seeds; an earlier run)",
-        '`learn(budget="quick")` {unbiased/loggers (earlier)/`learn`, nothing given/weak logger}',
-        "LightGBM `position` {unbiased/loggers (earlier)/LightGBM `position`/weak logger}, XGBoost unbiased"
-        " {unbiased/loggers (earlier)/XGBoost `lambdarank_unbiased`/weak logger}, clicks as labels"
-        " {unbiased/loggers (earlier)/naive/weak logger}, true labels"
-        " {unbiased/loggers (earlier)/full information/weak logger}",
-        "`unbiased.py loggers --first 540`",
-    ),
 ]

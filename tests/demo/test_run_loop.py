@@ -173,7 +173,7 @@ def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
     assert after < before
     assert f"{int(done.log.click.sum()):,} clicks on 20,000" in told
     first = done.log.click[done.log.position == 1].mean()
-    rates, seen = (re.findall(r"rank (\d+) +(\d+)%", part) for part in told.split("3. What the bias")[:2])
+    rates, seen = (re.findall(r"rank (\d+) +(\d+)%", part) for part in told.split("3. How biased")[:2])
     assert rates[0] == ("1", f"{100 * first:.0f}")
     assert [rank for rank, _ in seen] == ["1", "2", "3", "5", "10"]
     assert seen[1] == ("2", f"{100 * done.propensity.values[1]:.0f}")
