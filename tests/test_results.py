@@ -10,6 +10,13 @@ from house import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
 FILES = sorted((BENCHMARKS / "results").glob("*.json"))
+TYPED = {
+    "docs/proof.md": "written by benchmarks/nulls.py, which tests/test_nulls.py compares",
+    "docs/neural.md": "printed before there were files",
+    "docs/scale.md": "estimates of a larger log, worked out from a table above them",
+    "docs/search.md": "printed before there were files",
+    "docs/text.md": "printed before there were files",
+}
 OWN_FORM = {"nulls"}  # `benchmarks/nulls.py` writes cells of its own, which tests/test_nulls.py compares
 
 
@@ -74,6 +81,34 @@ def test_the_tables_of_the_documentation_are_those_of_the_files(tables):
         if tables.written(text := page.read_text(encoding="utf-8")) != text
     ]
     assert differ == [], "run make tables"
+
+
+def typed_tables(text, tables):
+    """The first lines of tables with three or more decimal figures that stand outside generated blocks."""
+    text = re.sub(r"^```.*?^```", "", tables.BLOCK.sub("", text), flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    figure = re.compile(r"\|\s*[-+−*]*\d*\.\d")
+    return [block.splitlines()[0] for block in blocks if len(figure.findall(block)) >= 3]
+
+
+def test_no_table_of_figures_is_typed_by_hand(tables):
+    found = {
+        name: typed
+        for page in tables.pages()
+        if (name := page.relative_to(ROOT).as_posix()) not in TYPED
+        and (typed := typed_tables(page.read_text(encoding="utf-8"), tables))
+    }
+    assert found == {}, "let the benchmark --json them, and put them in a block of make tables"
+    assert [
+        name for name in TYPED if not typed_tables((ROOT / name).read_text(encoding="utf-8"), tables)
+    ] == []
+
+
+def test_a_table_that_is_typed_by_hand_is_found(tables):
+    typed = "| who | ndcg |\n|---|---:|\n| a | .678 |\n| b | 0.7 |\n| c | -0.71 |\n"
+    assert typed_tables(typed, tables) == ["| who | ndcg |"]
+    assert typed_tables(f"<!-- table: x/t -->\n{typed}<!-- end of table -->\n", tables) == []
+    assert typed_tables("| limit | value |\n|---|---|\n| a | 3 |\n| b | 4 MB |\n| c | 1.5 |\n", tables) == []
 
 
 def test_there_are_such_tables(tables):
