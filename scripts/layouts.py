@@ -30,6 +30,14 @@ STAGES = {
     "60 features": "60 features, candidates seen for the first time",
     "all 96 features": "all 96 features, seen before",
 }
+LEARNERS = {"pdgd": "PDGD", "dbgd": "DBGD", "mgd": "MGD"}
+QUALITY = {"": "{who}", "NDCG@10 (95 % interval)": "{ndcg:.3f} ({low:.3f} to {high:.3f})", "p": "{p:.3f}"}
+CONVERGENCE = {
+    "sessions": "{sessions:,}",
+    "naive": "{naive:.4f}",
+    "`ips`, true curve": "{oracle IPS:.4f}",
+    "`doubly_robust`, true curve": "{oracle DR:.4f}",
+}
 
 LAYOUTS = {
     "clicks/simulate": Layout(
@@ -179,6 +187,99 @@ LAYOUTS = {
         },
         ESTIMATORS,
     ),
+    "reading_logs/memory": Layout(
+        {
+            "file": "{format}",
+            "rows": "{rows:,}",
+            "peak, bytes a row": "{peak:.0f}",
+            "kept, bytes a row": "{kept:.0f}",
+            "process, GB": "{process:.2f}",
+            "seconds": "{seconds:.0f}",
+        }
+    ),
+    "clicks/speed": Layout({"model": "{model}", "session-iterations a second": "{rankloop:.1M}"}),
+    "online/learners": Layout(
+        {
+            "set": "{set}",
+            "users": "{users}",
+            "learner": "{learner}",
+            "after 1,000 pages": "{after_1000}",
+            "after 10,000 pages": "{after_10000}",
+            "seen by users": "{online}",
+        },
+        LEARNERS,
+    ),
+    "online/offline": Layout(
+        {
+            "set": "{set}",
+            "PDGD, perfect users, 100,000 pages": "{pdgd}",
+            "linear ranker trained on the labels": "{offline}",
+        }
+    ),
+    "online/speed": Layout(
+        {"learner": "{learner}", "pages per CPU second": "{pages_a_second:,.0f}"}, LEARNERS
+    ),
+    "search_quality/movies, judged": Layout(QUALITY),
+    "search_quality/movies, full": Layout(QUALITY),
+    "search_quality/cranfield": Layout(QUALITY),
+    "unbiased/convergence, eta 1": Layout(CONVERGENCE),
+    "unbiased/convergence, eta 2": Layout(CONVERGENCE),
+    "unbiased/small": Layout(
+        {
+            "logger": "{logger:g}",
+            "sessions per query": "{sessions}",
+            "naive trees": "{naive:.4f}",
+            "`learn`": "{learn:.4f}",
+            "smallest gain": "{least:+.4f}",
+        }
+    ),
+    "cluster/rows": Layout(
+        {
+            "impressions": "{rows:,}",
+            "shards": "{shards}",
+            "write": "{write:.2f}",
+            "count": "{count:.2f}",
+            "curve": "{curve:.2f}",
+            "bytes per impression": "{bytes:.2f}",
+            "cells": "{cells:,.0f}",
+        }
+    ),
+    "cluster/shards": Layout(
+        {
+            "shards": "{shards:,}",
+            "rows each": "{rows_each:,}",
+            "all in memory": "{in_memory:.2f}",
+            "written to scratch 10 times": "{set_aside:.2f}",
+        }
+    ),
+    "cluster/documents": Layout(
+        {
+            "documents": "{documents:,}",
+            "write": "{write:.1f}",
+            "evaluate": "{evaluate:.1f}",
+            "score": "{score:.1f}",
+            "one tree of 31 leaves": "{tree:.2f}",
+            "bytes per document": "{bytes:.0f}",
+            "training worker, MB": "{worker_mb:.0f}",
+        }
+    ),
+    "cluster/memory": Layout(
+        {
+            "data": "{data}",
+            "rows": "{rows:,}",
+            "process that writes, MB": "{writer}",
+            "worker, MB": "{worker}",
+        }
+    ),
+    "cluster/overhead": Layout(
+        {
+            "job": "{job}",
+            "local, first": "{local}",
+            "local, again": "{local_again}",
+            "Ray, first": "{ray}",
+            "Ray, again": "{ray_again}",
+        }
+    ),
     "scoring/scoring": Layout(
         {
             "trees": "{trees:,}",
@@ -212,7 +313,8 @@ LAYOUTS = {
     ),
 }
 
-# what, rankloop, others, script of `benchmarks/` with its options; {FILE/TABLE/ROW/COLUMN|format} is a cell of a file of results.
+# what, rankloop, others, script of `benchmarks/` with its options;
+# {FILE/TABLE/ROW/COLUMN|format} is a cell of a file of results.
 FIGURES = [
     (
         "NDCG@10, MAP, MRR and ERR of 10,000 lists of about 120 documents, ties exact (CPU, one thread)",
