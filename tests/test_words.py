@@ -84,6 +84,17 @@ QUAINT = {
     r"unasked": "unless asked for",
     r"in halves": "in part",
     r"(\w+'s|in the) manner": "as in ...",
+    r"exchang\w+ (of )?(two )?neighbours": "swap of adjacent results",
+    r"neighbours (were |are )?exchanged": "adjacent results are swapped",
+    r"goes on where": "resumes where, continues where",
+    r"to be had": "available",
+    r"somebody": "someone, a client, an attacker",
+    r"whoever": "anyone who, those who",
+    r"thrown away": "discarded",
+    r"[Ii]t wants": "it requires, it needs",
+    r"not taught": "did not learn from",
+    r"what became of": "what happened to",
+    r"as (he|she) (likes|pleases)": "as they choose",
     r"beside (the true|LightGBM|XGBoost|tantivy|those of|the logged|[\d.])": "compared with, next to",
 }
 # Old words that are still there: (where, word). To be emptied.

@@ -23,7 +23,7 @@ def restore(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a backup, and write it to where nothing is; what serves from there goes on where it stopped.
+    """Check a backup, and write it to where nothing is; a service then continues where it stopped.
 
     A backup of SQLite can be restored to PostgreSQL, and the other way round.
 
