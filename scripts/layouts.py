@@ -40,6 +40,28 @@ CONVERGENCE = {
 }
 
 LAYOUTS = {
+    "auto/sets": Layout(
+        {
+            "set": "{set}",
+            "queries": "{queries}",
+            "LightGBM": "{lightgbm:.4f}",
+            "XGBoost": "{xgboost:.4f}",
+            "CatBoost": "{catboost:.4f}",
+            "`LambdaMART`": "{ours:.4f}",
+            "`AutoRanker`": "{auto:.4f}",
+            "gain": "{gain:+.4f} [{low:+.4f}, {high:+.4f}]",
+        },
+        {"synthetic": "`rl.synthetic`"},
+    ),
+    "tune/sets": Layout(
+        {
+            "set": "{set}",
+            "random search, n trials": "{random_n:.4f}",
+            "random search, 2 n trials": "{random_2n:.4f}",
+            "`tune`, n trials": "{tune_n:.4f}",
+            "`tune` less random search with 2 n": "{difference:+.4f} ± {error:.4f}",
+        }
+    ),
     "clicks/simulate": Layout(
         {
             "pages": "{pages}",

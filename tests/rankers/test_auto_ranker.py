@@ -9,6 +9,7 @@ import rankloop as rl
 from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import metric
 from rankloop.rankers import AutoRanker, LambdaMART, contributions
+from rankloop.rankers.auto import clock
 from rankloop.rankers.auto import search as searching
 from rankloop.rankers.auto.bags import Folds
 from rankloop.rankers.auto.candidates import first_candidates, installed_backends, neighbours
@@ -124,6 +125,36 @@ def test_without_time_for_folds_models_are_used_as_they_are(sets, monkeypatch):
     assert ndcg(ranker, sets[2]) > 0.5
 
 
+def test_without_time_for_folds_those_that_count_are_fitted_on_all_queries(sets, monkeypatch):
+    def no_folds(tried, everything, held, *_):
+        return Folds(everything, held, count=4, used=1, free=True, seed=0)
+
+    monkeypatch.setattr("rankloop.rankers.auto.mixture.folds_for", no_folds)
+    ranker = AutoRanker(fits=4, threads=1).fit(*sets[:2])
+    assert "were also fitted on all queries" in ranker.leaderboard_.plain()
+    assert all(len(part.rankers) == 2 for part in ranker.parts_)
+    for first, second in (part.rankers for part in ranker.parts_):
+        if isinstance(first, LambdaMART):
+            assert second.n_trees_ == round(first.n_trees_ * (1 + sets[1].n_documents / sets[0].n_documents))
+    assert ndcg(ranker, sets[2]) > 0.5
+
+
+def test_compiling_is_not_taken_for_a_slow_model(sets, monkeypatch):
+    """The first model of a kind takes a minute to compile: the models after it are tried none the less."""
+    passed, kinds = [0.0], set()
+
+    def compiling(candidate, *given, **more):
+        passed[0] += 0.1 if candidate.family[:-1] in kinds else 60
+        kinds.add(candidate.family[:-1])
+        return original(candidate, *given, **more)
+
+    original = searching.fit_one
+    monkeypatch.setattr(clock, "now", lambda: passed[0])
+    monkeypatch.setattr(searching, "fit_one", compiling)
+    ranker = AutoRanker(minutes=60, fits=4, members=1, folds=2, divisions=1, threads=1).fit(*sets[:2])
+    assert [row[3] for row in ranker.leaderboard_.rows] == ["0.1"] * 4
+
+
 def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
     calls = []
 
@@ -134,6 +165,7 @@ def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
         return original(candidate, *given, **more)
 
     original = searching.fit_one
+    monkeypatch.setattr(searching, "_prepare", lambda *_: None)
     monkeypatch.setattr(searching, "fit_one", interrupted)
     monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", interrupted)
     ranker = AutoRanker(minutes=5, threads=1).fit(*sets[:2])

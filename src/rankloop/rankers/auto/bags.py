@@ -1,7 +1,7 @@
 """Bags: a candidate fitted on whole-query folds of all data, with scores of the queries left out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from rankloop.rankers.auto.stack import rows_of
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Bag", "Folds", "bags", "folds_for", "repeated"]
+__all__ = ["Bag", "Folds", "bags", "folds_for", "refitted", "repeated"]
 
 SAFETY = 1.3  # how much longer a fit may take than it did before
 TOGETHER = 3  # members that have time for all folds, or there are fewer folds
@@ -141,6 +141,37 @@ def repeated(
                 done += 1
         except KeyboardInterrupt:
             pass
+    return whole, done
+
+
+def refitted(
+    made: Sequence[Bag],
+    weights: Floats,
+    everything: RankingDataset,
+    held: Ints,
+    clock: Clock,
+    setting: Setting,
+) -> tuple[list[Bag], int]:
+    """Every bag with a model of all queries added, those that count most first, while the time suffices.
+
+    No queries are left to stop by: trees grow as many as before, and more as there are more documents.
+    Returns the bags and how many have such a model; a network is left as it is.
+    """
+    whole, done, more = list(made), 0, larger(everything, held, None)
+    try:
+        for at in np.argsort(-weights, kind="stable"):
+            bag = made[at]
+            if weights[at] > 0 and bag.candidate.kind != "neural" and more * bag.seconds < clock.left:
+                candidate = bag.candidate
+                if candidate.kind == "trees":
+                    trees = round(more / SAFETY * bag.rankers[0].n_trees_)  # type: ignore[attr-defined]
+                    candidate = replace(candidate, params={**candidate.params, "trees": trees})
+                ranker = fit_one(candidate, everything, None, clock.stop_after(clock.left), setting)
+                if ranker is not None:
+                    whole[at] = replace(bag, rankers=[*bag.rankers, ranker])
+                    done += 1
+    except KeyboardInterrupt:
+        pass
     return whole, done
 
 

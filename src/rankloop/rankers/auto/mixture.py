@@ -7,7 +7,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop.data import RankingDataset
-from rankloop.rankers.auto.bags import Bag, Folds, bags, folds_for, repeated
+from rankloop.rankers.auto.bags import Bag, Folds, bags, folds_for, refitted, repeated
 from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.search import Setting, Tried
@@ -51,6 +51,9 @@ def mixture(
         scores = np.column_stack([bag.scores for bag in made])
         found = stack(scores, over.compared, setting.metric, seed=setting.seed)
         about = f"the best {len(best)} are used as they are, as there was no time for folds"
+        if explored is None:
+            made, again = refitted(made, found.weights, over.everything, over.held, clock, setting)
+            about += f"; {again} of them were also fitted on all queries" if again else ""
         return Mixture(made, found, about, over.compared, scores, None)
     about = f"{len(made)} of the best were fitted again on {parts.used} of {parts.count} folds of all queries"
     found = _stacked(made, parts, setting)

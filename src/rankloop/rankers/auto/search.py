@@ -2,6 +2,7 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -23,7 +24,7 @@ from rankloop.rankers.base.ranker import Ranker
 __all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
-WHOLE = 0.95  # of the time, where the rest would not suffice for bags
+MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
 BAGGED = 6  # fits of the best that the rest must suffice for
 ONE = 0.2  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
@@ -35,6 +36,7 @@ LOADING = 4.0  # seconds that torch takes to load
 MOST_SKIPPED = 20  # candidates that the time is too short for
 FITS = 20  # that the time for trying shall suffice for; larger data is sampled
 FEWEST = 100  # queries of a sample
+SOME = 20  # queries on which a kind of model is tried out
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Setting:
     backends: tuple[str, ...]
     fits: int | None
     failures: list[str] = field(default_factory=list)
+    ready: set[tuple[str, ...]] = field(default_factory=set)  # what was compiled and loaded
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +153,7 @@ def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) 
 def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
     """Of the time, for trying: less where the rest suffices for bags of the best, or must do."""
     one = float(np.mean([one.seconds for one in found[:3]])) if found else 0.0
-    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > 1.5 * BAGGED * one else WHOLE
+    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > 1.5 * BAGGED * one else MOSTLY
 
 
 def _try(
@@ -162,6 +165,7 @@ def _try(
     seconds: float,
     setting: Setting,
 ) -> Tried | None:
+    _prepare(candidate, train, held, setting)
     start = clock.spent
     ranker = fit_one(candidate, train, held, clock.stop_after(seconds), setting)
     if ranker is None:
@@ -174,10 +178,23 @@ def _try(
     return Tried(candidate, ranker, value, clock.spent - start, flat)
 
 
+def _prepare(candidate: Candidate, train: RankingDataset, held: RankingDataset, setting: Setting) -> None:
+    """One step on a few lists: on a new machine, compiling and loading would be taken for a slow model."""
+    what = candidate.family[:-1]
+    if what not in setting.ready:
+        setting.ready.add(what)
+        step = {"trees": "trees", "linear": "iterations", "neural": "epochs"}[candidate.kind]
+        short = replace(candidate, params={**candidate.params, step: 1})
+        few = [data.select(np.arange(min(data.n_queries, SOME))) for data in (train, held)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fit_one(short, *few, lambda _: False, replace(setting, failures=[]))
+
+
 def fit_one(
     candidate: Candidate,
     train: RankingDataset,
-    held: RankingDataset,
+    held: RankingDataset | None,
     stop: Callable[[object], bool],
     setting: Setting,
     *,
@@ -190,7 +207,9 @@ def fit_one(
     if candidate.kind != "trees":
         train = _sampled(train, seed)
     try:
-        fitted: Ranker = ranker.fit(candidate.view.data(train), candidate.view.data(held))
+        fitted: Ranker = ranker.fit(
+            candidate.view.data(train), None if held is None else candidate.view.data(held)
+        )
     except (ValueError, np.linalg.LinAlgError, RuntimeError) as error:
         setting.failures.append(f"{candidate.name}: {error}")
         return None
