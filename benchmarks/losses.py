@@ -1,6 +1,6 @@
 """Loss kernels on the CPU, beside the way the peers compute the same thing.
 
-    python benchmarks/losses.py [--rax-python PATH]
+    python benchmarks/losses.py [--rax-python PATH] [--only lambdaloss lambdarank]
 
 LambdaLoss (NDCG-Loss2), value and gradient for a batch of 64 lists: allRank's manner (padded n × n tensors in
 eager PyTorch, written anew below after its definition), Rax (where installed; PATH is an interpreter that
@@ -170,15 +170,23 @@ def child(who, length, rax_python):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rax-python", default=sys.executable)
+    options.add_argument("--only", nargs="+", default=["lambdaloss", "lambdarank"])
     options.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.one:
         print(json.dumps(measure(given.one[0], int(given.one[1]))))
         return
+    if "lambdaloss" in given.only:
+        lambdaloss(given.rax_python)
+    if "lambdarank" in given.only:
+        lambdarank(given.rax_python)
+
+
+def lambdaloss(rax_python):
     print(f"LambdaLoss, value and gradient, {BATCH} lists; CPU milliseconds, memory in MB")
     print(f"{'':<12}{'length':>8}{'time':>10}{'memory':>9}{'ours is':>12}{'bar':>8}")
     for length in LENGTHS:
-        found = {who: child(who, length, given.rax_python) for who in ("allrank", "rax", "rankloop")}
+        found = {who: child(who, length, rax_python) for who in ("allrank", "rax", "rankloop")}
         for who, row in found.items():
             if row is None:
                 print(f"{who:<12}{length:>8}   not installed")
@@ -195,7 +203,10 @@ def main():
                 times=ratio,
             )
             print(f"{who:<12}{length:>8}{row['seconds'] * 1e3:>10.2f}{memory:>9}{ratio:>11.1f}×{bar:>8}")
-    peer, us = (child(who, 0, given.rax_python)["seconds"] for who in ("lightgbm", "lambdarank"))
+
+
+def lambdarank(rax_python):
+    peer, us = (child(who, 0, rax_python)["seconds"] for who in ("lightgbm", "lambdarank"))
     print(f"\nLambdaRank's gradient, {QUERIES * DOCUMENTS:,} rows, truncation {TRUNCATION}; CPU milliseconds")
     record("lambdarank", lightgbm=peer * 1e3, rankloop=us * 1e3, times=peer / us)
     print(f"LightGBM {peer * 1e3:.1f}, rankloop {us * 1e3:.1f}: {peer / us:.1f}× (bar >= 8)")

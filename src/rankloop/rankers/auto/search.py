@@ -25,7 +25,7 @@ __all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
 MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
-BAGGED = 6  # fits of the best that the rest must suffice for
+BAGGED = 25  # fits of the best that the rest must suffice for
 ONE = 0.2  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
@@ -34,7 +34,7 @@ ADDED = 2e8  # numbers that these places take at most, to bound memory
 PER_CELL = {"linear": 1e-6, "neural": 6e-6, "trees": 1e-6}  # seconds of a fit: a guess
 LOADING = 4.0  # seconds that torch takes to load
 MOST_SKIPPED = 20  # candidates that the time is too short for
-FITS = 20  # that the time for trying shall suffice for; larger data is sampled
+FITS = 10  # that the time for trying shall suffice for; larger data is sampled
 FEWEST = 100  # queries of a sample
 SOME = 20  # queries on which a kind of model is tried out
 
@@ -152,8 +152,8 @@ def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) 
 
 def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
     """Of the time, for trying: less where the rest suffices for bags of the best, or must do."""
-    one = float(np.mean([one.seconds for one in found[:3]])) if found else 0.0
-    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > 1.5 * BAGGED * one else MOSTLY
+    one = float(np.mean([one.seconds for one in found[:6]])) if found else 0.0
+    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > BAGGED * one else MOSTLY
 
 
 def _try(
