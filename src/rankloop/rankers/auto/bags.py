@@ -165,7 +165,7 @@ def refitted(
             if weights[at] > 0 and bag.candidate.kind != "neural" and more * bag.seconds < clock.left:
                 candidate = bag.candidate
                 if candidate.kind == "trees":
-                    trees = round(more / SAFETY * bag.rankers[0].n_trees_)  # type: ignore[attr-defined]
+                    trees = round(more / SAFETY * bag.rankers[0].n_trees_)
                     candidate = replace(candidate, params={**candidate.params, "trees": trees})
                 ranker = fit_one(candidate, everything, None, clock.stop_after(clock.left), setting)
                 if ranker is not None:

@@ -185,10 +185,10 @@ def _prepare(candidate: Candidate, train: RankingDataset, held: RankingDataset, 
         setting.ready.add(what)
         step = {"trees": "trees", "linear": "iterations", "neural": "epochs"}[candidate.kind]
         short = replace(candidate, params={**candidate.params, step: 1})
-        few = [data.select(np.arange(min(data.n_queries, SOME))) for data in (train, held)]
+        few, others = (data.select(np.arange(min(data.n_queries, SOME))) for data in (train, held))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fit_one(short, *few, lambda _: False, replace(setting, failures=[]))
+            fit_one(short, few, others, lambda _: False, replace(setting, failures=[]))
 
 
 def fit_one(
