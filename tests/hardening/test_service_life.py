@@ -71,7 +71,7 @@ def test_learning_ends_when_its_pipe_is_closed():
     learning = subprocess.Popen(
         [sys.executable, "-c", slow], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    learning.stdin.write("{}\n")
+    learning.stdin.write('{"asked": {}}\n')
     learning.stdin.flush()
     assert learning.stdout.readline() == "begun\n"
     learning.stdin.close()

@@ -82,7 +82,8 @@ def straight(seen: Evidence, kept: Bools, *, towers: bool = False) -> Straight:
     start = np.zeros(features + levels)
     rate = float(np.clip(c.sum() / n.sum(), 1e-6, 1 - 1e-6))
     start[features:] = np.log(rate / (1 - rate))
-    found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
+    with np.errstate(invalid="ignore"):  # A is finite; BLAS sets the flag for lanes that it pads and drops
+        found = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS})
     return Straight(mean, spread, np.asarray(found.x[:features], np.float64))
 
 
