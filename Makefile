@@ -37,7 +37,7 @@ checkouts:
 	@$(PYTHON) tests/oracles/peers.py checkouts
 
 hardening: $(VENV)/.test
-	RANKLOOP_HARDENING=20 $(BIN)/python -m pytest --timeout 3000 tests/hardening tests/serve/test_fuzz.py
+	$(BIN)/python benchmarks/hardening_lab/tried.py
 	$(BIN)/python benchmarks/hardening.py
 	$(BIN)/python benchmarks/hardening_lab/kills.py
 	$(BIN)/python benchmarks/hardening_lab/service.py

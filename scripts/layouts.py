@@ -111,6 +111,7 @@ LAYOUTS = {
         },
         words={"alone": "nothing"},
     ),
+    "tried/tried": Layout({"tried": "{what}", "times": "{count:,}"}),
     "kills/kills": Layout({"killed with -9": "{killed}", "times": "{times}", "what was left": "{left}"}),
     "instant/keys": Layout(
         {

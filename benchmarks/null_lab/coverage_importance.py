@@ -21,14 +21,18 @@ def cells(quick: bool) -> Iterator[Cell]:
         whole = importance(ranker, pool, metric=metric, seed=1)
         for n in (30, 200):
             rng = np.random.default_rng(n)
-            held = np.zeros(2, np.int64)
+            held, said = np.zeros(2, np.int64), np.zeros(2, np.int64)
             for i in range(runs(quick)):
                 part = pool.select(np.sort(rng.choice(QUERIES, n, replace=False)))
                 found = importance(ranker, part, metric=metric, seed=i)
-                held += (found.low <= whole.values) & (whole.values <= found.high)
+                inside = (found.low <= whole.values) & (whole.values <= found.high)
+                held += inside
+                said += [not at and f"feature {i + 1}" in found.notes[-1] for i, at in enumerate(inside)]
             for feature, name in enumerate(("strong", "weak")):
                 how = f"{metric}, {n} queries, a {name} feature"
-                yield coverage("importance", how, int(held[feature]), runs(quick))
+                share = said[feature] / max(runs(quick) - held[feature], 1)
+                note = f"{share:.0%} of the misses are said" if share > 0.5 else ""
+                yield coverage("importance", how, int(held[feature]), runs(quick), note=note)
         if quick:
             return
 

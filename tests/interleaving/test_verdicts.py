@@ -94,6 +94,18 @@ def test_the_table_of_the_lecture():
         assert found.p_value < 0.01
 
 
+def test_an_interval_that_is_wider_for_rare_credits_says_so():
+    rare = verdict(np.column_stack([np.arange(200) % 50 == 0, np.full(200, 0.02)]))
+    usual = verdict(np.eye(2)[np.arange(200) % 2])
+    plain = np.var(np.where(np.arange(200) % 50 == 0, 0.98, -0.02), ddof=1) / 200
+    half = (rare.high - rare.low) / 2
+    assert rare.own_width == pytest.approx(stats.t.ppf(0.975, 199) * np.sqrt(plain) / half)
+    assert "the credits alone make 8" in str(rare)
+    assert usual.own_width > 0.99
+    assert "alone" not in str(usual)
+    assert verdict([[0, 0]] * 5).own_width == 0
+
+
 def test_users_widen_the_interval():
     """Ten alike pages of each user say no more than one."""
     random = np.random.default_rng(0)

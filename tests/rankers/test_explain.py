@@ -190,6 +190,17 @@ def test_shuffles_stay_within_their_queries():
     assert importance(ranker, data, within="data").values[1] > 0.0
 
 
+def test_importance_says_where_few_queries_make_it():
+    """Thirty queries, and in three of them the feature has values that differ."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    X[30:, 1] = 0.0
+    data = RankingDataset.from_groups(X, (X.sum(axis=1) > 0).astype(np.float32), np.full(30, 10))
+    found = importance(RankSVM().fit(data), data, metric="ndcg")
+    assert found.notes[-1] == "few queries make the loss by feature 2: a rough interval"
+    assert found.low[0] > 0
+
+
 def test_importance_prints_and_travels(lists, trees):
     found = importance(trees, lists, resamples=1)
     assert repr(found).splitlines()[0].split()[:2] == ["feature", "ndcg@10"]

@@ -13,22 +13,30 @@ from rankloop.interleaving.sequential.people import person_codes
 
 __all__ = ["Verdict", "credit_gaps", "verdict"]
 
+WIDER = 0.9  # part of the interval that the credits make, below which the verdict says that it is wider
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Outcome):
     """The mean difference of credit over people, with pages won, lost and tied as a description.
 
     Credit is fair: with random clicks its mean is the same for both rankers. The number of pages won is
-    not, so that wins and losses say how the credit came about, never who won.
+    not, so that wins and losses say how the credit came about, never who won. `own_width` is how wide the
+    credits alone would make the interval, as a part of what it is: rare large credits may be missing.
     """
 
     wins: int
     losses: int
     ties: int
     people: int
+    own_width: float
 
     def __str__(self) -> str:
         conclusion = f"{self.winner} is preferred" if self.winner else "no difference is shown"
+        if self.own_width < WIDER:
+            conclusion += (
+                f" (the credits alone make {self.own_width:.0%} of the interval: rare ones may be missing)"
+            )
         return (
             f"{self.first} against {self.second}: "
             f"{self.wins} wins, {self.losses} losses, {self.ties} ties; difference {self.difference:+.3f} "
@@ -66,7 +74,8 @@ def verdict(
     largest = max(1.0, float(np.abs(gap).max()))
     extended = np.concatenate([mean, [-largest, largest]])
     plain = mean.var(ddof=1) / people if people > 1 else 0.0
-    error = float(np.sqrt(max(plain, extended.var(ddof=1) / (people + 2))))
+    cautious = max(plain, extended.var(ddof=1) / (people + 2))
+    error = float(np.sqrt(cautious))
     difference, freedom = float(mean.mean()), max(people - 1, 1)
     half = float(stdtrit(freedom, 1 - error_rate(confidence) / 2)) * error
     winner = None if abs(difference) <= half else names[0] if difference > 0 else names[1]
@@ -82,6 +91,7 @@ def verdict(
         high=min(difference + half, largest),
         p_value=float(2 * stdtr(freedom, -abs(difference) / error)),
         people=people,
+        own_width=float(np.sqrt(plain / cautious)),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankloop._arrays import Array, Floats, Singles
 from rankloop._table import Table, Tabled
-from rankloop.metrics.results.mean import Mean, mean_of
+from rankloop.metrics.results.mean import FEW, Mean, mean_of
 
 if TYPE_CHECKING:
     import polars
@@ -86,7 +86,7 @@ class Evaluation(Tabled):
             "confidence": self.confidence,
             **settings,
             "metrics": metrics,
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self._few_notes()],
         }
 
     def to_frame(self) -> "polars.DataFrame":
@@ -114,7 +114,14 @@ class Evaluation(Tabled):
             notes.append(", ".join(f"{what} {how}" for what, how in self.settings.items()))
         if self.query_weight is not None:
             notes.append("queries count by their weights")
+        notes += self._few_notes()
         return Table(("metric", "mean", share, "queries", "left out"), rows, notes=notes)
+
+    def _few_notes(self) -> list[str]:
+        found = [name for name, mean in self._means.items() if mean.few]
+        if not found:
+            return []
+        return [f"fewer than {FEW} queries differ from the others by {', '.join(found)}: a rough interval"]
 
     @cached_property
     def _means(self) -> dict[str, Mean]:

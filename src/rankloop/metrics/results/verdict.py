@@ -6,15 +6,13 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop._arrays import Array
-from rankloop._ratio import ratio
 from rankloop.metrics.results.evaluation import Evaluation
+from rankloop.metrics.results.mean import SAME, mean_of
 from rankloop.metrics.results.significance import Difference, holm, paired_bootstrap, paired_t, randomization
 
 __all__ = ["SAME", "TESTS", "Verdict", "on_few_queries", "verdicts"]
 
 TESTS = {"randomization": "randomisation test", "t": "paired t-test", "bootstrap": "paired bootstrap test"}
-SKEWED = 0.2  # skewness of a mean difference, above which a symmetric interval is too narrow on one side
-SAME = 1e-9  # values of a query closer than this are a tie, not a win
 
 
 class Verdict(NamedTuple):
@@ -54,10 +52,7 @@ def verdicts(
 def on_few_queries(system: Evaluation, baseline: Evaluation, metric: str) -> bool:
     """Whether a few queries make most of the difference, so that a t or randomisation interval is rough."""
     new, old, weight = _paired(system, baseline, metric)
-    kept = weight > 0
-    if np.count_nonzero(kept) < 2:
-        return False
-    return abs(ratio(weight[kept] * (new - old)[kept], weight[kept]).skew) > SKEWED
+    return mean_of(new - old, weight, usual=0.0).rough
 
 
 def _paired(system: Evaluation, baseline: Evaluation, metric: str) -> tuple[Array, Array, Array]:

@@ -20,6 +20,8 @@ from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Importance", "importance"]
 
+SHOWN = 5  # features named in a note
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance:
@@ -85,9 +87,9 @@ def importance(
 
     Values are shuffled within each query, which measures what a feature contributes to the order of a list;
     `within="data"` shuffles them over all documents. Each query's loss is the mean over `resamples`, and the
-    interval is over queries, Student's t corrected for skewness. Of two strongly correlated features each
-    loses little: use `ablation` of both together. `by="split"` counts the splits of a forest, `by="gain"`
-    sums their gain in training; both need no data, and both favour features with many values.
+    interval is over queries, by Student's t; a note says where few queries make the loss. Of two strongly
+    correlated features each loses little: use `ablation` of both together. `by="split"` counts the splits of
+    a forest, `by="gain"` sums their gain in training; both need no data and favour features with many values.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM
@@ -120,10 +122,14 @@ def importance(
                 X[:, index] = column[_shuffled(data, within, rng)]
                 lost += sign * (whole - objective.values(ranker.predict(data.replace(X=X)))) / resamples
             X[:, index] = column
-            found.append(mean_of(lost, weight))
+            found.append(mean_of(lost, weight, kind="student", usual=0.0))
             advance(1, names[index])
     values, low, high = (np.array([getattr(one, at) for one in found]) for at in ("value", "low", "high"))
-    notes = (f"the loss of {objective.metric} when the feature is shuffled within each {within}",)
+    notes = [f"the loss of {objective.metric} when the feature is shuffled within each {within}"]
+    rough = [name for name, one in zip(names, found, strict=True) if one.rough]
+    if rough:
+        shown = ", ".join(rough[:SHOWN]) + (f" and {len(rough) - SHOWN} more" if len(rough) > SHOWN else "")
+        notes.append(f"few queries make the loss by {shown}: a rough interval")
     return Importance(names, values, str(objective.metric), low, high, notes)
 
 

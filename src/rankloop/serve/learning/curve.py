@@ -19,8 +19,9 @@ def shrunk(curve: Propensity, *, depth: int | None = None, spread: float = SPREA
     .. math:: \log\theta_k = -\eta \log k + \epsilon_k, \qquad \epsilon_k \sim N(0, s^2)
 
     with a weak prior on :math:`\eta` around 1. The result is the mean and covariance of the normal posterior,
-    so that with a long log the prior has little weight. `depth` is the last rank; ranks that the curve does
-    not reach follow the prior.
+    so that with a long log the prior has little weight. Its interval is too wide where the curve is a power
+    of the rank, and `method` says so. `depth` is the last rank; ranks that the curve does not reach follow
+    the prior.
 
     >>> vague = np.diag([0.0, 0.01, 4.0])
     >>> curve = Propensity(np.array([1, 0.5, 0.02]), np.ones(3), np.ones(3), "swaps", log_covariance=vague)
@@ -50,5 +51,5 @@ def shrunk(curve: Propensity, *, depth: int | None = None, spread: float = SPREA
         high=values * reach,
         log_covariance=covariance,
         resamples=None,
-        method=f"{curve.method}, shrunk",
+        method=f"{curve.method}, shrunk towards a power of the rank (if it is one, the interval is wide)",
     ).monotone()

@@ -99,7 +99,10 @@ def propensity(known: "Sequence[Version]") -> Panel:
     title = "Examination by rank"
     for one in reversed(known):
         if (curve := curve_of(one)) is not None:
-            text = f"Relative to the first rank, as {one.version} was learned with; bands are 95 % intervals."
+            text = (
+                f"Relative to the first rank, as {one.version} was learned with; bands are 95 % intervals, "
+                "which are wide where the curve is a power of the rank."
+            )
             return Panel("propensity", title, text, drawn(position_curve(curve, title="", note=""), title))
     return Panel("propensity", title, "Estimated when a ranker is learned from clicks.")
 
