@@ -57,7 +57,9 @@ def test_people_who_read_their_own_way_widen_the_interval(estimator):
     known, unknown = estimator(log), estimator(without_users(log))
     assert known.values == pytest.approx(unknown.values)
     assert np.log(known.high / known.low)[-1] > 1.5 * np.log(unknown.high / unknown.low)[-1]
-    assert known.units < 40
+    assert known.units < 30
+    assert f"few made most of the clicks (as {known.units:.0f} alike): a rough interval" in repr(known)
+    assert "few made" not in repr(unknown)
 
 
 @pytest.mark.parametrize(("design", "estimator"), [("swap", swap_intervention), ("fairpairs", fair_pairs)])

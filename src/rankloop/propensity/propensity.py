@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Propensity"]
 
 FORMAT = 1
+FEW = 30  # units, below which an interval is rough
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,8 +30,8 @@ class Propensity:
     """One value per rank with its 95 % interval; rank 1 is 1.0.
 
     `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
-    a row; not kept in files), `units` the number of equally large queries or people that would tell as much,
-    `identifiability` the report of a joint fit, `trust` what the log says of trust in high ranks.
+    a row; not kept in files), `units` the number of equally large queries or people that would tell as much
+    about the spread (below 30 the interval is rough, which is printed with the curve), `identifiability` the report of a joint fit, `trust` what the log says of trust in high ranks.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])
@@ -187,6 +188,10 @@ class Propensity:
             lines.append(f"{rank:>4}  {value:>6.4f}  {low:.4f} to {high:.4f}")
         if self.identifiability is not None:
             lines += [f"warning: {one}" for one in self.identifiability.warnings]
+        if self.units is not None and self.units < FEW:
+            lines.append(
+                f"warning: few made most of the clicks (as {self.units:.0f} alike): a rough interval"
+            )
         said = None if self.trust is None else self.trust.warning(self)
         if said is not None:
             lines.append(f"warning: {said}")

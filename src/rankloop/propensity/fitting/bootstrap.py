@@ -109,13 +109,14 @@ def with_draws(
     few = np.sqrt(max(units, 2.0) / (max(units, 2.0) - 1.0))  # a resample spreads that much less than a draw
     resamples = curve + few * (resamples - curve)
     covariance = np.atleast_2d(np.cov(resamples, rowvar=False))
-    reach = float(student.ppf(0.975, max(freedom or units, 2.0) - 1.0)) * np.sqrt(np.diag(covariance))
+    alike = units if freedom is None else freedom
+    reach = float(student.ppf(0.975, max(alike, 2.0) - 1.0)) * np.sqrt(np.diag(covariance))
     return Propensity(
         np.exp(curve),
         np.exp(curve - reach),
         np.exp(curve + reach),
         log_covariance=covariance,
         resamples=np.exp(resamples),
-        units=units,
+        units=alike,
         **about,
     )
