@@ -31,7 +31,8 @@ class Propensity:
 
     `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
     a row; not kept in files), `units` the number of equally large queries or people that would tell as much
-    about the spread (below 30 the interval is rough, which is printed with the curve), `identifiability` the report of a joint fit, `trust` what the log says of trust in high ranks.
+    about the spread (below 30 the interval is rough, which is printed with the curve), `identifiability` the
+    report of a joint fit, `trust` what the log says of trust in high ranks.
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])
