@@ -4,6 +4,7 @@ import io
 import json
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 import rankloop
 from rankloop._extras import MODULES, extra_of, require_modules
 from rankloop.cli import app, main
+from rankloop.cli.options.help import in_one_sentence
 from rankloop.cli.options.reading import Reading
 from rankloop.data import (
     Run,
@@ -355,3 +357,39 @@ def test_an_index_of_documents_under_another_id_says_how_to_name_it(tmp_path):
     done = CliRunner().invoke(app, put)
     assert "name the field that identifies a document, as in --id sku" in str(done.exception)
     run(*put, "--id", "sku")
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"), [(("--label", "price"), "--qid"), (("--qid", "query"), "--label")]
+)
+def test_a_column_that_is_missing_is_named_by_an_option(at, capsys, monkeypatch, given, hint):
+    monkeypatch.setattr(sys, "argv", ["rankloop", "train", str(at / "new.csv"), *given])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert f"with {hint}; known: " in capsys.readouterr().err
+
+
+def test_a_warning_is_a_sentence_without_a_place_in_our_code(monkeypatch):
+    monkeypatch.setattr("warnings.formatwarning", warnings.formatwarning)  # put back at the end
+    with in_one_sentence():
+        told = [warnings.formatwarning("short", kind, "a.py", 3) for kind in (UserWarning, RuntimeWarning)]
+    assert told == ["rankloop: warning: short\n", "a.py:3: RuntimeWarning: short\n"]
+
+
+def test_columns_of_a_log_are_named_on_every_command_that_reads_one(at, tmp_path):
+    rows = [(f"s{s}", f"hat {s % 4}", f"d{r}", r, int(r == s % 3 + 1)) for s in range(30) for r in (1, 2, 3)]
+    other = ["visit", "words", "sku", "place", "hit"]
+    table = polars.DataFrame(rows, schema=other, orient="row")
+    table.write_csv(tmp_path / "log.csv")
+    ours = ("session", "query", "document", "position", "click")
+    named = ",".join(map("=".join, zip(ours, other, strict=True)))
+    for words in (
+        ("clicks", "check"),
+        ("clicks", "fit", "--model", "pbm"),
+        ("clicks", "propensity", "--identifiability"),
+    ):
+        output = run(*words, tmp_path / "log.csv", "--columns", named, "--json")
+        assert json.loads(output[output.index("{") :])
+    run("report", tmp_path / "log.csv", "--columns", named, "-o", tmp_path / "log.html")
+    assert "Click log" in (tmp_path / "log.html").read_text()

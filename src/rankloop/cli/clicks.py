@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, Seed
-from rankloop.cli.options.logs import Missing, OnError
+from rankloop.cli.options.logs import Columns, Missing, OnError
 from rankloop.cli.options.reading import Reading, reads_data
 
 __all__ = ["check", "clicks", "export", "fit", "judge", "propensity"]
@@ -22,7 +22,13 @@ Log = Annotated[str, typer.Argument(help="A click log: Parquet, CSV, JSONL, shar
 
 
 @clicks.command()
-def check(log: Log, log_format: LogFormat = None, on_error: OnError = None, json: Json = False) -> None:
+def check(
+    log: Log,
+    log_format: LogFormat = None,
+    columns: Columns = None,
+    on_error: OnError = None,
+    json: Json = False,
+) -> None:
     """Say which estimators a log supports, why not the others, and what to change.
 
     rankloop clicks check log.parquet
@@ -31,7 +37,7 @@ def check(log: Log, log_format: LogFormat = None, on_error: OnError = None, json
     from rankloop.cli.options.outputs import show
     from rankloop.clicks import check as report_on
 
-    show(report_on(read_log(log, log_format, on_error=on_error)), as_json=json, log=log)
+    show(report_on(read_log(log, log_format, columns, on_error)), as_json=json, log=log)
 
 
 @clicks.command()
@@ -75,6 +81,7 @@ def fit(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the one model named.")] = None,
     missing: Missing = "raise",
     log_format: LogFormat = None,
+    columns: Columns = None,
     on_error: OnError = None,
     json: Json = False,
     *,
@@ -95,11 +102,11 @@ def fit(
     if out is not None and (model is None or len(model) != 1):
         raise ValueError("--out saves one model; name it with one --model")
     data = None if features is None else reading.dataset(features, labels=False)
-    train = without_missing(read_log(log, log_format, on_error=on_error), data, missing)
+    train = without_missing(read_log(log, log_format, columns, on_error), data, missing)
     tested = (
         train
         if test is None
-        else without_missing(read_log(test, log_format, on_error=on_error), data, missing)
+        else without_missing(read_log(test, log_format, columns, on_error), data, missing)
     )
     names = model or [name for name in sorted(family.models()) if _fits(name, train.layout is not None, data)]
     rows = []
@@ -138,6 +145,7 @@ def judge(
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     log_format: LogFormat = None,
+    columns: Columns = None,
     on_error: OnError = None,
 ) -> None:
     """Judge the documents of a log by a click model, and write the judgments for a relevance tool.
@@ -150,7 +158,7 @@ def judge(
     from rankloop.data import write_judgments
 
     chosen = load_model(model) if Path(model).is_file() else model
-    judged = judged_by(read_log(log, log_format, on_error=on_error), chosen, confidence=confidence)
+    judged = judged_by(read_log(log, log_format, columns, on_error), chosen, confidence=confidence)
     write_judgments(judged if grades is None else judged.graded(grades), out, format=format)
     typer.echo(f"{len(judged):,} judgments written to {out}")
 
@@ -179,6 +187,7 @@ def propensity(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the curve (.json).")] = None,
     missing: Missing = "raise",
     log_format: LogFormat = None,
+    columns: Columns = None,
     on_error: OnError = None,
     json: Json = False,
     *,
@@ -199,7 +208,7 @@ def propensity(
     from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability
 
     data = None if features is None else reading.dataset(features, labels=False)
-    read = without_missing(read_log(log, log_format, on_error=on_error), data, missing)
+    read = without_missing(read_log(log, log_format, columns, on_error), data, missing)
     if check_log:
         show(identifiability(read, data, layout=layout), as_json=json, log=log)
         return

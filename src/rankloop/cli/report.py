@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, LogFormat, Metrics, Seed, check_report
-from rankloop.cli.options.logs import OnError
+from rankloop.cli.options.logs import Columns, OnError
 from rankloop.cli.options.reading import Reading, reads_data
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def report(
         str | None, typer.Option("--query", "-q", help="For a ranker: draw the list of this query.")
     ] = None,
     log_format: LogFormat = None,
+    columns: Columns = None,
     on_error: OnError = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page (.html); by default report.html.")
@@ -64,7 +65,7 @@ def report(
     import json as writer
 
     check_report(out)
-    made = _made(sources, judgments, metric, query, (log_format, on_error), seed, reading)
+    made = _made(sources, judgments, metric, query, (log_format, columns, on_error), seed, reading)
     drawn = [] if plots is None else made.save_plots(plots)
     page = out if out is not None or plots is not None else Path("report.html")
     if page is not None:
@@ -88,7 +89,7 @@ def _made(
     judgments: str | None,
     metric: list[str] | None,
     query: str | None,
-    told: tuple[str | None, str | None],
+    told: tuple[str | None, str | None, str | None],
     seed: int,
     reading: Reading,
 ) -> "Report":
@@ -133,15 +134,15 @@ def _compared(
     return compare(systems, read_judgments(judgments, reading), metric or None, seed=seed)
 
 
-def _log(path: Path, log_format: str | None, on_error: str | None) -> Any:
+def _log(path: Path, log_format: str | None, columns: str | None, on_error: str | None) -> Any:
     """A click log in a file, or the one of a service, by its configuration (.toml) or its database."""
-    from rankloop.cli.options.logs import read_clicks_told
+    from rankloop.cli.options.logs import read_log
     from rankloop.clicks import ClickLog
 
     with path.open("rb") as file:
         stored = file.read(len(_SQLITE)) == _SQLITE
     if not stored and path.suffix.lower() != ".toml":
-        return read_clicks_told(path, log_format, on_error)
+        return read_log(path, log_format, columns, on_error)
     from rankloop._extras import require
 
     require("sqlalchemy", "serve")

@@ -1,5 +1,6 @@
 """How commands show themselves: the words for types in their help, and mistakes as one sentence."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,6 +20,10 @@ _SPELLED = {
     "with sql=...": "with --sql",
     "n_features=": "--n-features ",
     "raise n_features": "raise --n-features",
+    "identifiability(log) says": "--identifiability says",
+    "; rename the columns first": "; name them with --columns, as in --columns query=q,document=sku",
+    "unknown column 'qid'": "no column 'qid'; name the one of queries with --qid",
+    "unknown column 'label'": "no column 'label'; name the one of labels with --label",
 }
 # Libraries whose own exceptions are complaints about the input.
 _LIBRARIES = ("catboost", "lightgbm", "polars", "pyarrow", "sqlalchemy", "xgboost", "zipfile", "zstandard")
@@ -72,7 +77,8 @@ def _name_type(param: Any) -> None:
 
 @contextmanager
 def in_one_sentence() -> Iterator[None]:
-    """A user's mistake ends in one sentence and exit status 2, an interruption in 130."""
+    """A user's mistake ends in one sentence and status 2, an interruption in 130; warnings are sentences."""
+    warnings.formatwarning = _warning
     try:
         yield
     except KeyboardInterrupt:
@@ -86,6 +92,13 @@ def in_one_sentence() -> Iterator[None]:
             raise
         typer.echo(f"rankloop: {said}", err=True)
         raise SystemExit(2) from None
+
+
+def _warning(message: Any, category: type[Warning], filename: str, lineno: int, line: Any = None) -> str:
+    """A warning to the user without the place in our code; others are for those who write code."""
+    if issubclass(category, UserWarning):
+        return f"rankloop: warning: {message}\n"
+    return f"{filename}:{lineno}: {category.__name__}: {message}\n"
 
 
 def _sentence(error: Exception) -> str | None:
