@@ -96,7 +96,7 @@ def shop(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    expect.set_options(timeout=15_000)
+    expect.set_options(timeout=30_000)
     with sync_playwright() as play:
         chromium = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
@@ -110,7 +110,7 @@ def tab(browser, shop, *, wrong=(), **options):
     settings = {"viewport": DESKTOP, "user_agent": CHROME, "base_url": address} | options
     context = browser.new_context(**settings)
     page = context.new_page()
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(30_000)
     context.on("request", lambda one: one.url.startswith(address) or troubles.append(f"asked for {one.url}"))
     context.on("dialog", lambda one: (troubles.append(f"a dialog: {one.message}"), one.dismiss()))
     page.on("pageerror", lambda one: troubles.append(f"error: {one}"))

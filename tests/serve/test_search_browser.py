@@ -165,7 +165,8 @@ def test_escape_closes_suggestions_then_clears(shop, page):
     page.keyboard.press("Escape")
     expect(box).to_have_value("")
     expect(page.locator(".results[data-query='']")).to_contain_text("60 results")
-    page.wait_for_timeout(1000)
+    page.wait_for_url(re.compile(r"/\?q=$"))  # loaded again, the page is what it is now
+    assert page.title() == "shop"
     assert recorded(shop[0], "") == 0, "a box that was emptied asks for nothing"
 
 
@@ -318,6 +319,16 @@ def test_a_search_on_a_phone_by_touch(shop, browser):  # noqa: F811
         page.wait_for_url("**/document/*")
         wait_until(lambda: rows(shop[0], "espresso machine number", "click"))
     assert rows(shop[0], "espresso machine number", "click") == [(document, 1, None)]
+
+
+def test_what_is_typed_and_its_clearing_mark_are_beside_the_button(shop, browser):  # noqa: F811
+    ends = """box => box.getBoundingClientRect().right - parseFloat(getComputedStyle(box).paddingRight)"""
+    for size in (PHONE, {"width": 800, "height": 600}, {"width": 1280, "height": 800}):
+        with looking(browser, shop, viewport=size) as page:
+            for path in ("/", "/?q=running"):
+                page.goto(path)
+                button = page.get_by_role("button", name="Search").bounding_box()
+                assert page.locator("#q").evaluate(ends) <= button["x"], (size, path)
 
 
 def test_pages_are_small_and_fit_a_phone(shop, browser):  # noqa: F811

@@ -26,7 +26,7 @@ export function search() {
 
   function typed() {
     clearTimeout(later);
-    if (box.value.trim()) later = setTimeout(() => load(true), SETTLED);
+    later = setTimeout(() => (box.value.trim() ? load(true) : remember(asked())), SETTLED);
     if (running && performance.now() - running.since < PATIENCE) again = true;
     else load(false);
   }
