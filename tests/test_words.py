@@ -1,15 +1,17 @@
 """One word for one meaning: parameters of public names, options of commands; and plain English."""
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import typer
 from typer.core import TyperGroup
 
 import rankloop
-from house import ROOT
+from house import ROOT, SOURCE, modules, short, tree
 from rankloop.cli import app
 
 # Words that the design has another word for.
@@ -87,7 +89,6 @@ QUAINT = {
     r"exchang\w+ (of )?(two )?neighbours": "swap of adjacent results",
     r"neighbours (were |are )?exchanged": "adjacent results are swapped",
     r"goes on where": "resumes where, continues where",
-    r"to be had": "available",
     r"somebody": "someone, a client, an attacker",
     r"whoever": "anyone who, those who",
     r"thrown away": "discarded",
@@ -95,8 +96,20 @@ QUAINT = {
     r"not taught": "did not learn from",
     r"what became of": "what happened to",
     r"as (he|she) (likes|pleases)": "as they choose",
+    r"shall": "will, or must",
+    r"(to be|can be) had": "available",
+    r"(is|are|was|were) told": "is reported, is shown",
+    r"what serves": "the version in production",
+    r"hung up": "disconnected",
+    r"taken out again": "removed",
+    r"(is|are) wanted": "is needed",
+    r"is there twice": "appears twice",
+    r"say the same": "mean the same",
+    r"for its end": "until it ends",
     r"beside (the true|LightGBM|XGBoost|tantivy|those of|the logged|[\d.])": "compared with, next to",
 }
+# In errors also "{path} is no table", which is said as "is not a table".
+QUAINT_ERRORS = {**QUAINT, r"(?<!there )is (no\b(?! longer| such)|none\b(?! of| or))": "is not a ..."}
 # Old words that are still there: (where, word). To be emptied.
 NOT_YET: set[tuple[str, str]] = set()
 
@@ -180,13 +193,13 @@ def wrong_options(name: str, options: list[str]) -> list[str]:
     return wrong
 
 
-def quaint(text: str) -> list[str]:
+def quaint(text: str, phrases: dict[str, str] = QUAINT) -> list[str]:
     """What is said in a roundabout way, outside blocks of code."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     prose = re.sub(r"\s+", " ", prose)
     return [
         f"{found[0]!r}: say {instead}"
-        for phrase, instead in QUAINT.items()
+        for phrase, instead in phrases.items()
         for found in re.finditer(
             rf"\b{phrase}\b" if phrase[-1] != ")" else rf"\b{phrase}", prose, re.IGNORECASE
         )
@@ -219,6 +232,43 @@ def test_help_is_in_plain_english():
             found[name] = wrong
     assert read > 100
     assert found == {}
+
+
+def raised(path: Path) -> Iterator[str]:
+    """The messages of the errors that a module raises, with {} for what is filled in."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for text in ast.walk(node.exc):
+                if isinstance(text, ast.JoinedStr):
+                    yield "".join(one.value if isinstance(one, ast.Constant) else "{}" for one in text.values)
+                elif isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    yield text.value
+
+
+def test_errors_are_in_plain_english():
+    texts = {short(path): [*raised(path)] for path in modules()}
+    assert sum(map(len, texts.values())) > 1000
+    wrong = {name: [w for one in said for w in quaint(one, QUAINT_ERRORS)] for name, said in texts.items()}
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_page_texts_are_in_plain_english():
+    pages = {short(path): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.html")}
+    assert len(pages) > 20
+    assert {name: wrong for name, text in pages.items() if (wrong := quaint(text))} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("{} is no table; leave it out", ["'is no': say is not a ..."]),
+        ("--qid is for tables, and {} is none", ["'is none': say is not a ..."]),
+        ("there is no file {}, and {} is none of these", []),
+        ("the loss is no longer finite", []),
+    ],
+)
+def test_a_quaint_error_is_found(text, wrong):
+    assert quaint(text, QUAINT_ERRORS) == wrong
 
 
 @pytest.mark.parametrize(

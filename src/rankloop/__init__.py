@@ -108,7 +108,3 @@ def __getattr__(name: str) -> Any:
     if name in _FAMILIES:
         return import_module(f"rankloop.{name}")
     return _member(name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -26,7 +26,7 @@ class _Package(ModuleType):
 
 
 def lazy(package: str, home: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package; `home` gives the module of each public name.
+    """The `__getattr__` of a package; `home` gives the module of each public name. `dir` lists `__all__`.
 
     >>> find = lazy("rankloop", {"lazy": "_lazy"})
     >>> find("lazy") is lazy
@@ -35,6 +35,7 @@ def lazy(package: str, home: Mapping[str, str]) -> Callable[[str], Any]:
     module = sys.modules[package]
     module.__class__ = _Package
     vars(module)["__lazy_home__"] = home
+    vars(module)["__dir__"] = lambda: sorted(vars(module)["__all__"])
 
     def find(name: str) -> Any:
         if name not in home:

@@ -367,7 +367,7 @@ def test_learning_goes_on_from_what_was_counted(logs, tmp_path, monkeypatch):
         )
         assert found.ranker.predict(DATA).tolist() == whole.ranker.predict(DATA).tolist()
         assert numbers == [0, 1, "workers died", 2, 3]
-    with pytest.raises(ValueError, match="begun by another job, or with other data"):
+    with pytest.raises(ValueError, match="started by another job, or with other data"):
         cluster.aggregate(logs["plain"][1], checkpoint=tmp_path / "counts")
 
 

@@ -289,6 +289,6 @@ def test_a_node_that_cannot_tell_its_versions(lost):
         _ray._refuse_other_versions(Fake())
     else:
         with pytest.raises(
-            ValueError, match=r"10\.0\.0\.7 \(a+\) has no rankloop that runs: No module named"
+            ValueError, match=r"rankloop does not run on node 10\.0\.0\.7 \(a+\): No module named"
         ):
             _ray._refuse_other_versions(Fake())

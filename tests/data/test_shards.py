@@ -294,7 +294,7 @@ def test_a_full_disk_is_said_and_leaves_nothing(tmp_path, monkeypatch):
             return file.write(content)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match=r"no room for the .* bytes of .*shard-00001"):
+    with pytest.raises(OSError, match=r"no disk space for the .* bytes of .*shard-00001"):
         write_shards(DATA, tmp_path / "set", shards=3)
     assert not (tmp_path / "set").exists()
 
@@ -305,7 +305,7 @@ def test_a_full_disk_is_said_where_rows_are_gathered(folder, tmp_path, monkeypat
 
     found = open_shards(folder)
     monkeypatch.setattr(NpyStream, "append", full)
-    with pytest.raises(OSError, match=rf"no room for the [\d,]+ bytes of {tmp_path}/rows; free some"):
+    with pytest.raises(OSError, match=rf"no disk space for the [\d,]+ bytes of {tmp_path}/rows; free some"):
         found.whole(tmp_path / "rows")
     assert [path.name for path in tmp_path.iterdir()] == ["set"]
 
@@ -313,7 +313,7 @@ def test_a_full_disk_is_said_where_rows_are_gathered(folder, tmp_path, monkeypat
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
 def test_a_full_scratch_disk_is_said(tmp_path):
     (tmp_path / "rows.arrow").symlink_to("/dev/full")
-    with pytest.raises(OSError, match=r"no room for rows on their way .* name a folder with room by spill="):
+    with pytest.raises(OSError, match=r"no disk space for temporary rows .* name another folder with spill="):
         Spill(tmp_path, 1, memory=0).add(log_frame(), "query")
 
 
@@ -378,7 +378,7 @@ def test_a_job_goes_on_where_it_ended(tmp_path):
 
     with pytest.raises(KeyError):
         dies()
-    with pytest.raises(ValueError, match="was begun by another job"), shard_files.ShardFolder(target, {}):
+    with pytest.raises(ValueError, match="was started by another job"), shard_files.ShardFolder(target, {}):
         pass
     with shard_files.ShardFolder(target, job) as folder:
         assert folder.done == {0}

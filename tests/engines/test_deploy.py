@@ -103,7 +103,7 @@ def test_a_model_that_scores_otherwise_is_taken_out_again(shop, forest):
         """One of the forty trees counts a little more."""
         return rl.rankers.to_solr(ranker, **options).replace('"weight": "1"', '"weight": "1.01"', 1)
 
-    with pytest.raises(ValueError, match="scores 'bad' otherwise than this ranker"):
+    with pytest.raises(ValueError, match="gives 'bad' other scores than this ranker"):
         rl.engines.deploy(forest, shop, spoilt, name="bad", queries=QUERIES)
     assert "bad" not in shop.models.names()
 
@@ -150,7 +150,7 @@ def test_a_model_above_a_megabyte_is_a_file_on_the_nodes(shop, solr):
     shop.models.remove("big")
     assert done.difference < 1e-5
     other = learned(trees=10)  # the file on the nodes is of another ranker
-    with pytest.raises(ValueError, match="otherwise than this ranker"):
+    with pytest.raises(ValueError, match="other scores than this ranker"):
         rl.engines.deploy(other, shop, rl.rankers.to_solr, name="big", resource="big.json", queries=QUERIES)
     assert shop.models.names() == []
 

@@ -46,7 +46,7 @@ def test_other_sites_change_nothing(shop, client, headers, path):
     fields = {"version": shop[2], "token": TOKEN} | ours(client)
     answer = client.post(path, data=fields, headers=headers)
     assert answer.status_code == 403
-    assert "another site sent this" in answer.headers["x-problem"].lower()
+    assert "this request came from another site" in answer.headers["x-problem"].lower()
     assert shop[1].versions.live.roles.production == "v1"
     assert client.get("/dashboard").status_code == 200
 

@@ -42,7 +42,7 @@ def test_a_feature_with_a_huge_number(tmp_path, kind):
     path.write_text("1 qid:1 1:1\n" * 2000 + "1 qid:2 999999:1\n")
     assert path.stat().st_size < 30_000
     said = read_with_little_memory(kind, path)
-    assert "a table of 999,999 features asks for" in said
+    assert "a table of 999,999 features needs" in said
     assert "read it with largest=" in said
 
 
@@ -61,7 +61,7 @@ def test_one_long_id(tmp_path, kind):
     path = tmp_path / "judged.txt"
     path.write_text(line.format("x" * 500_000) + "".join(line.format(f"d{i}") for i in range(20_000)))
     said = read_with_little_memory(kind, path)
-    assert "an id of 500,000 bytes, the width of all others, asks for" in said
+    assert "an id of 500,000 bytes, the width of all others, needs" in said
     read = rl.read_qrels if kind == "qrels" else rl.read_run
     with pytest.raises(ValueError, match="largest="):
         read(path)

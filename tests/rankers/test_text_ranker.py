@@ -183,7 +183,7 @@ def test_other_kinds_run_through_transformers_and_say_so(tmp_path, judged):
     transformers.DistilBertModel(config).save_pretrained(tmp_path)
     (tmp_path / "tokenizer.json").write_text(tiny_bert.tokenizer())
     data, documents = judged
-    with pytest.warns(UserWarning, match="no BERT: it runs through transformers, on padded batches"):
+    with pytest.warns(UserWarning, match="not a BERT: it runs through transformers, on padded batches"):
         ranker = TextRanker(str(tmp_path), documents=documents, **{**QUICK, "epochs": 2}).fit(data)
     ranker.save(tmp_path / "model")
     again = load(tmp_path / "model").set_params(documents=documents)
@@ -360,7 +360,7 @@ def test_damaged_checkpoints_are_refused(folder, judged, tmp_path):
         config = json.loads((made / "config.json").read_text())
         (made / "config.json").write_text(json.dumps(config | {"intermediate_size": 63}))
 
-    with pytest.raises(ValueError, match="damaged or no safetensors file"):
+    with pytest.raises(ValueError, match="damaged or not a safetensors file"):
         broken("cut", cut).fit(data)
     with pytest.raises(ValueError, match=r"do not fit config\.json"):
         broken("size", other_size).fit(data)

@@ -101,7 +101,7 @@ def test_table():
         ({"C": (1.0, 2.0, "linear")}, {}, r"written \(low, high\)"),
         ({"C": 3.0}, {}, "a list of choices, a tuple"),
         ({"C": {"low": 1.0}}, {}, "a table with low, high"),
-        ({"C": [1.0]}, {"hold_out": 1.0}, "hold_out lies in"),
+        ({"C": [1.0]}, {"hold_out": 1.0}, "hold_out must be at least 0"),
         ({"C": [1.0]}, {"folds": 1}, "folds takes 2 to 40"),
         ({"C": (1.0, 0.1)}, {}, "the space of C goes from low to high, got 1.0 and 0.1"),
         ({"C": (0.0, 1.0, "log")}, {}, "the space of C is logarithmic and must start above 0, got 0.0"),

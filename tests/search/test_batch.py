@@ -153,7 +153,7 @@ def test_queries_from_standard_input(shop, tmp_path, run):
     ("text", "message"),
     [
         ("1 word1\n", "line 1: wanted an id, a tab and the query"),
-        ("1\ta\n1\tb\n", "line 2: query '1' is there twice"),
+        ("1\ta\n1\tb\n", "line 2: query '1' appears twice"),
         ("\n", "has no queries"),
         ("a b\tword1\n", "query id 'a b' has blanks"),
     ],

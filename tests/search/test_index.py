@@ -289,7 +289,7 @@ def test_another_format_says_how_to_make_it_anew(tmp_path, number):
     Index.create(tmp_path / "i", FIELDS)
     path = tmp_path / "i" / "manifest.json"
     path.write_text(path.read_text().replace('"format": 3', f'"format": {number}'))
-    with pytest.raises(ValueError, match=f"has format {number}, .* anew with `rankloop index`"):
+    with pytest.raises(ValueError, match=f"has format {number}, .* again with `rankloop index`"):
         Index.open(tmp_path / "i")
 
 
@@ -299,7 +299,7 @@ def test_another_format_says_how_to_make_it_anew(tmp_path, number):
 def test_a_damaged_manifest_says_how_to_make_it_anew(tmp_path, content):
     Index.create(tmp_path / "i", FIELDS)
     (tmp_path / "i" / "manifest.json").write_text(content)
-    with pytest.raises(ValueError, match=r"is damaged .* make the index anew"):
+    with pytest.raises(ValueError, match=r"is damaged .* make the index again"):
         Index.open(tmp_path / "i")
 
 
@@ -319,7 +319,7 @@ def test_a_damaged_segment_says_how_to_make_it_anew(tmp_path, damage, message):
     index.commit()
     segment = next((tmp_path / "i").glob("segment-*.bin"))
     segment.write_bytes(damage(segment.read_bytes()))
-    with pytest.raises(ValueError, match=f"{message}.* make the index anew"):
+    with pytest.raises(ValueError, match=f"{message}.* make the index again"):
         Index.open(tmp_path / "i")
 
 

@@ -214,9 +214,9 @@ def test_wrong_pipelines_say_so(index, judged):
     queries, grades = judged
     with pytest.raises(ValueError, match="join a feature set before it"):
         (index.retriever() >> LinearRanker())("red")
-    with pytest.raises(ValueError, match="one feature set is wanted"):
+    with pytest.raises(ValueError, match="a pipeline needs one feature set"):
         (index.retriever() >> LinearRanker()).fit(queries, grades)
-    with pytest.raises(ValueError, match="one ranker is wanted"):
+    with pytest.raises(ValueError, match="a pipeline needs one ranker"):
         (index.retriever() >> Features(["bm25(title)"])).fit(queries, grades)
     whole = index.retriever() >> Features(["bm25(title)"]) >> LinearRanker()
     with pytest.raises(ValueError, match="none of the 30 queries has judgments"):

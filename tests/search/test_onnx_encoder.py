@@ -104,7 +104,7 @@ def test_wrong_folders_say_what_is_missing(tmp_path, folder, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"needs model.onnx and tokenizer.json"):
         open_encoder(tmp_path / "nowhere")
     (folder / "model.onnx").write_bytes(b"no model")
-    with pytest.raises(ValueError, match="no ONNX model that can be read"):
+    with pytest.raises(ValueError, match="not a readable ONNX model"):
         open_encoder(folder)("red")
     with pytest.raises(ValueError, match="at least 3 tokens"):
         OnnxEncoder(folder, tokens=1)
@@ -250,7 +250,7 @@ def test_getting_an_encoder(tmp_path, monkeypatch):
     content["p/m.onnx"] = b"weights"
     folder.mkdir()
     (folder / "model.onnx").write_bytes(b"half")
-    with pytest.raises(OSError, match="not whole; remove it"):
+    with pytest.raises(OSError, match="is incomplete; remove it"):
         get_encoder("tiny")
     with pytest.raises(ValueError, match="unknown encoder"):
         get_encoder("tinny")

@@ -59,7 +59,7 @@ def test_wrong_stages_say_so(index):
     with pytest.raises(NotImplementedError, match="Stage does not define"):
         Stage()("x")
     found = index.retriever()("fox")
-    with pytest.raises(ValueError, match=r"one score per candidate \(5\)"):
+    with pytest.raises(ValueError, match=r"one value per candidate \(5\)"):
         found.scored([1.0])
     with pytest.raises(ValueError, match="needs one row per candidate"):
         found.with_column("x", np.zeros(2))

@@ -15,7 +15,7 @@ def shop(tmp_path_factory):
         yield pair
 
 
-NOWHERE = {"detail": "there is no such route; /openapi.json lists those that there are"}
+NOWHERE = {"detail": "there is no such route; /openapi.json lists all routes"}
 
 
 def encoding(client, path, accept="gzip"):

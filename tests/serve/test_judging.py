@@ -122,7 +122,7 @@ def test_two_raters_agree_or_not_and_one_leaves(desk):
         ({"q": "another"}, 400, "is not in the set few"),
         ({"set": "nothing"}, 404, "unknown query set"),
         ({"reason": "x" * 2001}, 400, "at most 2000 characters"),
-        ({"form_token": "x"}, 403, "is not one of your dashboard"),
+        ({"form_token": "x"}, 403, "does not belong to your login"),
     ],
 )
 def test_what_is_no_judgment_is_refused(desk, change, status, message):

@@ -96,9 +96,9 @@ def test_the_waiting_ends_when_the_service_does():
     [
         ((401, {}, "no key"), "401"),
         ((302, {"Location": "http://127.0.0.1:1/elsewhere"}, ""), "302"),
-        ((200, {}, "not json"), "no chat completion"),
-        ((200, {}, '{"choices": []}'), "no chat completion"),
-        ((200, {}, "[1]"), "no chat completion"),
+        ((200, {}, "not json"), "not a chat completion"),
+        ((200, {}, '{"choices": []}'), "not a chat completion"),
+        ((200, {}, "[1]"), "not a chat completion"),
         ((200, {}, "x" * (1 << 21)), "more than"),
     ],
 )
@@ -167,7 +167,7 @@ def test_nothing_is_asked_twice_and_budgets_hold(store):
     other.grade("red shoes", {"title": "shoes"})
     assert len(asked) == 2, "another model is asked itself"
     judge.grade("hat", {"title": "hat"})
-    with pytest.raises(OverBudget, match="3 calls of a day"):
+    with pytest.raises(OverBudget, match="daily limit of 3 calls"):
         judge.grade("new", {"title": "hat"})
     assert judge.grade("hat", {"title": "hat"}).grade == 3, "what is known costs nothing"
     judge.calls = 100
@@ -267,7 +267,7 @@ def test_a_model_that_disagrees_is_not_used(tmp_path):
     [
         (lambda prompt: "hm", {}, "5 answers in a row had no grade"),
         (lambda prompt: 1 / 0, {}, "ZeroDivisionError"),
-        (lambda prompt: "1", {"calls": 2}, "2 calls of a day are spent"),
+        (lambda prompt: "1", {"calls": 2}, "daily limit of 2 calls is reached"),
     ],
 )
 def test_a_run_that_fails_says_why_and_keeps_what_it_has(tmp_path, ask, budget, said):

@@ -154,7 +154,7 @@ def test_a_port_in_use_is_one_sentence(tmp_path):
     [
         ({"port": 99_999}, "a number from 0 to 65535, got 99999"),
         ({"host": "300.1.1.1", "port": 0}, "not an address of this machine"),
-        ({"workers": 0, "port": 0}, "at least one worker, got 0"),
+        ({"workers": 0, "port": 0}, "workers must be at least 1, got 0"),
     ],
 )
 def test_wrong_options_are_one_sentence(tmp_path, options, message):

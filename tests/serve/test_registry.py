@@ -115,7 +115,7 @@ def test_a_corrupt_model_is_refused(registry, search, index, tmp_path):
     with pytest.raises(ValueError, match="v1 is damaged: its hash is not the registered one"):
         registry.load("v1", index)
     path.unlink()
-    with pytest.raises(ValueError, match="file of v1 is gone"):
+    with pytest.raises(ValueError, match="file of v1 is missing"):
         registry.load("v1", index)
     for name, content in {"cut": whole[:-30], "text": b"no zip"}.items():
         (tmp_path / name).write_bytes(content)

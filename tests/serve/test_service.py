@@ -265,7 +265,7 @@ def test_links_lead_to_the_web(document, url):
         ("index = 'a'\n[limits]\nburst = 0", "limits.burst lies between 1 and"),
         ("index = 'a'\n[gate]\nconfidence = 95.0", "gate.confidence lies between 0.5 and"),
         ("index = 'a'\n[gate]\nmetric = 'dgc@10'", "unknown metric 'dgc@10'"),
-        ("index = 'a'\n[gate]\nmetric = 'arp'", "of which more is better"),
+        ("index = 'a'\n[gate]\nmetric = 'arp'", "where higher is better"),
     ],
 )
 def test_wrong_settings_are_errors(tmp_path, text, message):

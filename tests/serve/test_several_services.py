@@ -121,7 +121,7 @@ def test_files_of_an_earlier_rankloop_are_shared_at_the_start(both, tmp_path):
         version = another(one)
         with one.store.writing() as connection:
             connection.exec_driver_sql("DELETE FROM shared_files")
-    with pytest.raises(ValueError, match="is gone from"):
+    with pytest.raises(ValueError, match="is missing from"):
         Service.open(both("two.serve"))  # the folder of the first has it, and nobody shared it yet
     with Service.open(both("one.serve")), Service.open(both("two.serve")) as two:
         assert two.registry.load(version, two.index) is not None
@@ -171,7 +171,7 @@ def test_one_service_learns_at_a_time(both):
     with ExitStack() as stack:
         one, two = pair(stack, both)
         with one.store.alone("learning"):
-            with pytest.raises(ValueError, match=r"another service on .* is at work on learning"):
+            with pytest.raises(ValueError, match=r"another service on .* is busy with learning"):
                 learn_once(two)
             with two.store.alone("something else"):
                 pass

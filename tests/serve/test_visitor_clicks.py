@@ -137,10 +137,10 @@ def test_click_learn_now_and_see_what_changed(tmp_path, browser, monkeypatch):  
             page.goto("/loop")
             expect(page.get_by_text("2 more pages with a click until they are learned from")).to_be_visible()
             page.get_by_role("button", name="Learn now").click()
-            expect(page.get_by_role("heading", name="What became of your clicks")).to_be_visible(
+            expect(page.get_by_role("heading", name="What was learned from your clicks")).to_be_visible(
                 timeout=90_000
             )
-            mine = page.get_by_role("region", name="What became of your clicks")
+            mine = page.get_by_role("region", name="What was learned from your clicks")
             expect(mine).to_contain_text("topic3")
             expect(mine).to_contain_text("topic5")
             expect(page.get_by_role("heading", name="What changed with v2")).to_be_visible()

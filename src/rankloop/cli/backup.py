@@ -20,8 +20,8 @@ def backup(
 ) -> None:
     """Copy everything a service needs, as of one moment and with checksums, while it serves.
 
-    It holds the secret of the service and what people searched for: keep it as you keep those. Tokens, keys
-    and the TOML file are not in it, nor documents that only an engine has.
+    It holds the secret of the service and the searches of its users: protect it as you protect those. Tokens,
+    keys and the TOML file are not in it, nor documents that only an engine has.
 
     rankloop backup shop.index --out backups/monday
     """

@@ -29,7 +29,7 @@ def check(
     on_error: OnError = None,
     json: Json = False,
 ) -> None:
-    """Say which estimators a log supports, why not the others, and what to change.
+    """Show which estimators a log supports, why it does not support the others, and what to change.
 
     rankloop clicks check log.parquet
     """
@@ -69,7 +69,7 @@ def fit(
     model: Annotated[
         list[str] | None, typer.Option(help="pbm, dbn, ubm, ...; repeatable. By default all.")
     ] = None,
-    test: Annotated[str | None, typer.Option(help="A log to measure on; by default the same.")] = None,
+    test: Annotated[str | None, typer.Option(help="A log to evaluate on; by default the same log.")] = None,
     features: Annotated[
         str | None, typer.Option(help="A data set whose features predict attraction.")
     ] = None,
@@ -78,7 +78,9 @@ def fit(
         float | None,
         typer.Option(help="Strength of the priors, in impressions; by default chosen on the log."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the one model named.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to save the model; needs one --model.")
+    ] = None,
     missing: Missing = "raise",
     log_format: LogFormat = None,
     columns: Columns = None,
@@ -143,7 +145,7 @@ def judge(
     grades: Annotated[
         int | None, typer.Option(help="Whole grades from 0 to this, for tools without fractions.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     log_format: LogFormat = None,
     columns: Columns = None,
     on_error: OnError = None,

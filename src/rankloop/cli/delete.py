@@ -51,7 +51,7 @@ def _lines(path: Path) -> list[str]:
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is no text: --file takes one id on each line") from None
+        raise ValueError(f"{path} is not text; --file takes one id per line") from None
     found = [line.strip() for line in text.splitlines() if line.strip()]
     if not found:
         raise ValueError(f"{path} has no ids; put one on each line")

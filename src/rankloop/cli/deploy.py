@@ -33,25 +33,23 @@ def deploy(
         typer.Option("--queries", help="The queries of the check: a file, one per line, or id, tab, query."),
     ] = None,
     complete: Annotated[
-        bool, typer.Option("--complete", help="Say that no feature is ever missing in the engine.")
+        bool, typer.Option("--complete", help="Declare that no feature is ever missing in the engine.")
     ] = False,
     resource: Annotated[
         str | None,
-        typer.Option("--resource", help="For Solr, above 1 MB: the model's file that lies on each node."),
+        typer.Option("--resource", help="For Solr, above 1 MB: the model file, which is on each node."),
     ] = None,
-    rollback: Annotated[
-        bool, typer.Option("--rollback", help="Take the model of that name out again.")
-    ] = False,
+    rollback: Annotated[bool, typer.Option("--rollback", help="Remove the model of that name.")] = False,
     json: Json = False,
 ) -> None:
-    """Put a ranker into a search engine, and check on documents there that it scores as it does here.
+    """Put a ranker into a search engine, and check on its documents that the scores are the same as here.
 
     rankloop deploy runs/trees --to solr://localhost:8983/shop --name m1
 
     rankloop deploy --to solr://localhost:8983/shop --name m1 --rollback
 
-    The engine computes the features and ranks with its own rescoring. A model that scores otherwise is taken
-    out again, and a name that is taken is refused: the model before stays, and serves by its name.
+    The engine computes the features and ranks with its own rescoring. A model whose scores differ is removed
+    again. A name that is in use is refused: earlier models stay, each under its own name.
     """
     from functools import partial
 
@@ -87,7 +85,7 @@ def _remove(engine: "Engine", name: str, store: str | None) -> None:
     from rankloop import engines
 
     if not isinstance(engine, engines.OpenSearch | engines.Solr):
-        raise ValueError("models are taken out of OpenSearch or Solr")
+        raise ValueError("--rollback removes a model from OpenSearch or Solr")
     engine.models.check()
     place = engine.models.store if store is None else store
     try:

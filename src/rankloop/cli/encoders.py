@@ -14,7 +14,7 @@ encoders = typer.Typer(help="Pretrained text encoders: list them, get one.", no_
 
 @encoders.command("list")
 def list_encoders(as_json: Json = False) -> None:
-    """List the encoders that can be had, and which are on this machine."""
+    """List the available encoders, and which are on this machine."""
     from rankloop.search.encoders import ENCODERS, find_encoder
 
     rows = []

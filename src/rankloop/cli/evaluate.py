@@ -43,7 +43,7 @@ def evaluate(
     ties: Ties = None,
     empty: Empty = None,
     condensed: Annotated[
-        bool, typer.Option("--condensed", help="Take documents without judgment out of the run first.")
+        bool, typer.Option("--condensed", help="Remove documents without judgment from the run first.")
     ] = False,
     per_query: PerQuery = None,
     backend: Backend = None,

@@ -35,7 +35,7 @@ def export(
         str | None, typer.Option("--form", help="Of OpenSearch's model: xgboost or ranklib.")
     ] = None,
     complete: Annotated[
-        bool, typer.Option("--complete", help="Say that no feature is ever missing in the engine.")
+        bool, typer.Option("--complete", help="Declare that no feature is ever missing in the engine.")
     ] = False,
 ) -> None:
     """Write a ranker as a search engine reads it; what the engine cannot compute exactly is refused.

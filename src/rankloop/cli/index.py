@@ -32,7 +32,7 @@ def index(
     ] = None,
     id: Annotated[str, typer.Option("--id", help="The field that identifies a document.")] = "id",
     language: Annotated[
-        str, typer.Option("--language", help="Of stop words and stemmer; none: no stemming, no stop words.")
+        str, typer.Option("--language", help="Of stop words and stemmer; none switches both off.")
     ] = "english",
     embed: Annotated[
         str | None,

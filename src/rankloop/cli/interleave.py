@@ -89,7 +89,7 @@ def _logged(source: str) -> "Duel":
 
     log = Path(source)
     if log.suffix != ".jsonl":
-        raise ValueError(f"{log} is no log of pages (.jsonl); to simulate on data name two or more rankers")
+        raise ValueError(f"{log} is not a log of pages (.jsonl); to simulate, name two or more rankers")
     if not log.is_file():
         raise FileNotFoundError(f"there is no log {log}")
     return read_duel(log)

@@ -123,9 +123,9 @@ def learn(
         if is_address(log) or columns is not None:
             raise ValueError("--columns and logs in an engine are read by one process; leave --backend out")
         if missing != "raise":
-            raise ValueError("--missing drop needs the log in memory, where --backend does not put it")
+            raise ValueError("--missing drop needs the whole log in memory; leave it or --backend out")
         if on_error == "skip":
-            raise ValueError("with --backend every line counts; leave --on-error out, or --backend")
+            raise ValueError("--on-error skip does not work with --backend; leave one of them out")
         from rankloop.cli.options.cluster import learn_on
 
         found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)

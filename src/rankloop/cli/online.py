@@ -15,7 +15,7 @@ __all__ = ["online"]
 @reads_data
 def online(
     data: DataSet,
-    test: Annotated[str | None, typer.Option(help="The data set that the learner is measured on.")] = None,
+    test: Annotated[str | None, typer.Option(help="The data set on which the learner is evaluated.")] = None,
     learner: Annotated[
         str, typer.Option(help="pdgd, dbgd, mgd, nsgd or coltr; in a service pdgd, thompson, epsilon_greedy.")
     ] = "pdgd",
@@ -56,7 +56,7 @@ def online(
 ) -> None:
     """Let simulated users search with a learner that learns from each of their pages.
 
-    Prints the quality on the test set by pages served, and the quality of the pages that users saw meanwhile.
+    Prints the quality on the test set by number of pages, and the quality of the pages that users saw.
 
     rankloop online train.txt --test test.txt --learner pdgd --user perfect -n 10000 --out curve.svg
 

@@ -14,7 +14,7 @@ def restore(
         str,
         typer.Argument(
             metavar="CONFIG|INDEX|ENGINE",
-            help="Where it shall serve: a TOML file, or the new path of the index; or an engine.",
+            help="The service to restore to: a TOML file, the new path of the index, or an engine.",
         ),
     ],
     database: Annotated[
@@ -23,7 +23,7 @@ def restore(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check a backup, and write it to where nothing is; a service then continues where it stopped.
+    """Check a backup, and restore it to a new place; a service started there continues where it stopped.
 
     A backup of SQLite can be restored to PostgreSQL, and the other way round.
 

@@ -24,14 +24,14 @@ def search(
     k: Annotated[
         int | None, typer.Option("-k", help="How many results: by default 10, with --queries 1000 each.")
     ] = None,
-    offset: Annotated[int, typer.Option("--offset", help="Results above the first one.")] = 0,
+    offset: Annotated[int, typer.Option("--offset", help="How many results to skip.")] = 0,
     page: Annotated[int | None, typer.Option("--page", help="Which page of -k results, from 1.")] = None,
     sort: Annotated[
         str | None, typer.Option("--sort", help="A number or date field; -field: the largest first.")
     ] = None,
     filters: Annotated[
         list[str] | None,
-        typer.Option("--filter", help="Like brand=Hare or price=10..50; the same field again: or."),
+        typer.Option("--filter", help="Like brand=Hare or price=10..50; one field given twice: either."),
     ] = None,
     facets: Annotated[
         list[str] | None, typer.Option("--facet", help="Count the values of this keyword field; repeatable.")
@@ -50,7 +50,7 @@ def search(
     ] = False,
     queries: Annotated[
         str | None,
-        typer.Option("--queries", help="Search all queries of a file: id, tab, text on a line; - is input."),
+        typer.Option("--queries", help="A file of queries: id, tab, text per line; - is standard input."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="With --queries: the TREC run to write.")
@@ -127,7 +127,7 @@ def _check(query: str | None, queries: str | None, out: Path | None, offset: int
     if offset < 0 or (page is not None and page < 1):
         raise ValueError(f"--offset is 0 or more and --page 1 or more, got {offset} and {page}")
     if offset and page is not None:
-        raise ValueError("--offset and --page say the same: give one of them")
+        raise ValueError("--offset and --page mean the same; give one of them")
     if queries is not None and (offset or page is not None):
         raise ValueError("a run has the results from the first one on; leave --offset and --page out")
 

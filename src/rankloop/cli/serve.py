@@ -25,7 +25,7 @@ def serve(
         typer.Option("--pipeline", help="A learned pipeline, its file or run folder, to serve from now on."),
     ] = None,
     prefix: Annotated[
-        str | None, typer.Option("--prefix", help="The path under which a proxy shows it, as in /shop.")
+        str | None, typer.Option("--prefix", help="The path under which a proxy publishes it, as in /shop.")
     ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:

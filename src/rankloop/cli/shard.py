@@ -24,7 +24,7 @@ def shard(
     docid: Annotated[str, typer.Option(help="The column of document ids.")] = "docid",
     spill: Annotated[
         Path | None,
-        typer.Option(help="Where rows are kept on disk meanwhile; by default a temporary folder."),
+        typer.Option(help="Where rows are kept on disk in between; by default a temporary folder."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -98,7 +98,7 @@ def train(
             _write_report(target, report)
         return
     if queries is not None or qrels is not None:
-        raise ValueError(f"--queries and --qrels are for training on an index, and {data} is none")
+        raise ValueError(f"--queries and --qrels are for training on an index, and {data} is not an index")
 
     sets: dict[str, Any]
     if backend is not None:

@@ -21,7 +21,7 @@ _Service = Annotated[
     str, typer.Argument(metavar="CONFIG|INDEX", help="The service: its TOML file, or its index.")
 ]
 _Name = Annotated[str, typer.Argument(help="The name of the person.")]
-_ROLES = "reader (looks), judge (also judges and keeps query sets) or admin (also changes what serves)"
+_ROLES = "reader (looks), judge (also judges and keeps query sets) or admin (also promotes versions)"
 
 
 @users.command("add")
@@ -62,7 +62,7 @@ def renew_token(
     name: _Name,
     role: Annotated[str | None, typer.Option(help=f"Another role: {_ROLES}.")] = None,
 ) -> None:
-    """Print a new token; the old one and its logins end."""
+    """Print a new token; the old one and its logins become invalid."""
     from rankloop.serve.desk.acts import note_act
     from rankloop.serve.desk.users import renew_token as renew
 
@@ -78,7 +78,7 @@ def remove_user(
     name: _Name,
     forget: Annotated[bool, typer.Option("--forget", help="Delete what they judged, too.")] = False,
 ) -> None:
-    """Remove a person, whose logins end; what they judged stays, unless it shall be forgotten."""
+    """Remove a person and end their logins; their judgments stay, unless --forget is given."""
     from rankloop.serve.desk.acts import note_act
     from rankloop.serve.desk.users import remove_user as remove
 

@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 
 from rankloop._extras import require
-from rankloop._names import unknown
 from rankloop.cluster.backends.backend import over
 from rankloop.cluster.backends.inputs import each, shards_of
 from rankloop.data import RankingDataset
@@ -23,7 +22,7 @@ from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.study import Trial
-from rankloop.rankers.tune import Range, new_study, suggest
+from rankloop.rankers.tune import Range, check_space, new_study, suggest
 
 __all__ = ["tune"]
 
@@ -87,14 +86,7 @@ def tune(
 def _check(
     ranker: Ranker, space: Mapping[str, Range], shards: Shards, folds: int, hold_out: float, at_once: int
 ) -> None:
-    if not space:
-        raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
-    known = ranker.get_params()
-    for name in space:
-        if name not in known:
-            raise unknown(f"parameter of {type(ranker).__name__}", name, known)
-    if not 0 <= hold_out < 1:
-        raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
+    check_space(ranker, space, hold_out)
     if not 2 <= folds <= len(each(shards)):
         raise ValueError(
             f"folds are made of whole shards: 2 to {len(each(shards))} here, got {folds}; write more shards"

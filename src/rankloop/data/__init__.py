@@ -112,7 +112,3 @@ _member = lazy(__name__, _HOME)
 
 def __getattr__(name: str) -> Any:
     return import_module(f"{__name__}.catalog") if name == "catalog" else _member(name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -92,9 +92,9 @@ def deploy(
         difference, documents = _compare(engine, ranker, name, place, columns, sample)
         if difference > tolerance:
             raise ValueError(
-                f"{engine.address} scores {name!r} otherwise than this ranker: by {difference:.1e} of the "
-                f"size of scores, and {tolerance:.1e} is allowed; the model is out again. Look at the "
-                "warnings of the export, and at features that are missing there"
+                f"{engine.address} gives {name!r} other scores than this ranker: they differ by "
+                f"{difference:.1e} of their size, and {tolerance:.1e} is allowed; the model was removed. "
+                "Look at the warnings of the export, and at features that are missing there"
             )
     except BaseException:
         engine.models.remove(name, place)

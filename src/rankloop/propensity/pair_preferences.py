@@ -97,7 +97,7 @@ def pair_preferences(log: ClickLog) -> Preferences:
     above = np.concatenate([np.empty(0, np.int64), *upper])
     if len(below) == 0:
         raise ValueError(
-            'no page has the intervention "fairpairs odd" or "fairpairs even"; exchange neighbours with '
+            'no page has the intervention "fairpairs odd" or "fairpairs even"; swap adjacent results with '
             "probability 1/2 and log intervention and original_position"
         )
     code = log.pairs.code.astype(np.int64)

@@ -148,7 +148,7 @@ class Propensity:
 
         if parts.get("format") != FORMAT:
             raise ValueError(
-                f"wanted a propensity curve of format {FORMAT}, got {parts.get('format')!r}; estimate anew"
+                f"wanted a propensity curve of format {FORMAT}, got {parts.get('format')!r}; estimate again"
             )
         values, low, high = (np.array(parts[name], np.float64) for name in ("values", "low", "high"))
         covariance, report, trust = parts["log_covariance"], parts["identifiability"], parts.get("trust")

@@ -105,7 +105,3 @@ __all__ = [*_HOME]
 
 
 __getattr__ = lazy(__name__, _HOME)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -16,7 +16,7 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
-__all__ = ["Range", "new_study", "suggest", "tune"]
+__all__ = ["Range", "check_space", "new_study", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
 STARTUP = 10  # trials, of known or random settings, before any is drawn near the best
@@ -54,17 +54,9 @@ def tune(
     (3, ['C'])
     """
     optuna = require("optuna", "trees")
-    if not space:
-        raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
-    known = ranker.get_params()
-    for name in space:
-        if name not in known:
-            raise unknown(f"parameter of {type(ranker).__name__}", name, known)
-        _checked(name, space[name])
+    check_space(ranker, space, hold_out)
     if not isinstance(trials, int) or trials < 1:
         raise ValueError(f"trials must be a whole number from 1, got {trials!r}")
-    if not 0 <= hold_out < 1:
-        raise ValueError(f"hold_out lies in [0, 1), got {hold_out}")
     splits = list(data.folds(folds, seed=seed))
     objectives = [Objective.of(metric, test) for _, test in splits]
     sign = 1.0 if objectives[0].metric.higher_is_better else -1.0
@@ -100,6 +92,19 @@ def tune(
     finally:
         optuna.logging.set_verbosity(before)
     return Study(ranker, objectives[0].metric, done)
+
+
+def check_space(ranker: Ranker, space: Mapping[str, Range], hold_out: float) -> None:
+    """Refuse a space that is empty, or names what is no parameter of the ranker, before the first trial."""
+    if not space:
+        raise ValueError("tune needs a space: the parameters to try, such as {'C': (0.1, 10.0, 'log')}")
+    known = ranker.get_params()
+    for name, range_ in space.items():
+        if name not in known:
+            raise unknown(f"parameter of {type(ranker).__name__}", name, known)
+        _checked(name, range_)
+    if not 0 <= hold_out < 1:
+        raise ValueError(f"hold_out must be at least 0 and below 1, got {hold_out}")
 
 
 def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int, **options: Any) -> Any:

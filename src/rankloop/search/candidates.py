@@ -96,7 +96,7 @@ class Candidates:
         """The same documents with other scores, best first; equal scores keep their order."""
         values = np.asarray(scores, np.float64)
         if values.shape != (len(self),):
-            raise ValueError(f"one score per candidate ({len(self)}) is wanted, got shape {values.shape}")
+            raise ValueError(f"scores need one value per candidate ({len(self)}), got shape {values.shape}")
         order = np.argsort(-values, kind="stable")
         return replace(self, scores=values).take(order)
 

@@ -75,7 +75,7 @@ class HybridWeights(Stage):
         if len(pools) < 2 * self.folds:
             raise ValueError(
                 f"at least {2 * self.folds} queries with a relevant document among the results of several "
-                f"sources are wanted, got {len(pools)}"
+                f"sources are needed, got {len(pools)}"
             )
         self.learn(pools, np.array(shapes), labels)
         self.tuned_ = retriever.weights is not None

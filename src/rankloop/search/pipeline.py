@@ -202,7 +202,7 @@ class Pipeline(Stage):
         found = [stage for stage in self.stages if isinstance(stage, kind)]
         if len(found) != 1:
             raise ValueError(
-                f"one {name} is wanted, as in retriever >> features >> ranker; {self!r} has {len(found)}"
+                f"a pipeline needs one {name}, as retriever >> features >> ranker; {self!r} has {len(found)}"
             )
         return found[0]
 

@@ -86,7 +86,7 @@ class Place:
         """The place that a request asks for; a deep page, below all candidates, is refused."""
         k = request.k or min(config.k, config.limits.k)
         if request.page is not None and request.offset:
-            raise ValueError("offset and page say the same: give one of them")
+            raise ValueError("offset and page mean the same; give one of them")
         offset = request.offset if request.page is None else (request.page - 1) * k
         if offset and offset >= config.candidates:
             raise ValueError(

@@ -264,7 +264,7 @@ def _check_metric(name: str) -> None:
     from rankloop.unbiased.estimation.rank_metric import rank_metric
 
     if rank_metric(name).name == "arp":
-        raise ValueError("gate.metric is one of which more is better, such as dcg@10; arp counts ranks")
+        raise ValueError("gate.metric must be one where higher is better, such as dcg@10; arp is not")
 
 
 def _part(kind: type, name: str, value: Any) -> Any:

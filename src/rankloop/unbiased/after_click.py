@@ -104,7 +104,7 @@ def rewards(log: ClickLog, reward: str | ArrayLike) -> Floats:
         raise ValueError(f"reward is one number per impression ({len(log)}), got {values.shape}")
     if np.any(values[log.click == 0] != 0):
         raise ValueError(
-            "a reward without a click cannot be told from its rank; set it to 0, or count the click before it"
+            "a reward without a click cannot be corrected; set it to 0, or count the click before it"
         )
     return values * log.click
 
@@ -123,7 +123,7 @@ def _chances(
         new[shown] = propensity.click_probability(pages)
         if np.any(old <= 0):
             raise ValueError(
-                f"{type(propensity).__name__} finds documents of the log that cannot be clicked; fit it to it"
+                f"{type(propensity).__name__} gives clicks of this log probability 0; fit it to this log"
             )
         return new, old
     if not by_rank(propensity):

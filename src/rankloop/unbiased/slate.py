@@ -66,7 +66,7 @@ def slate(
             mass = np.repeat(mass[last], log.lengths)
     if additive and (self_normalised or method == "cascade_dr"):
         raise ValueError(
-            "additive replaces self_normalised, and cascade_dr has a control of its own: take one"
+            "additive replaces self_normalised, and cascade_dr has a control variate of its own: choose one"
         )
     if method == "cascade_dr":
         value = _cascade(log, mass, ratio, reward, baseline, self_normalised)

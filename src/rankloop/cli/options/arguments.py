@@ -61,8 +61,8 @@ LogFormat = Annotated[
     str | None,
     typer.Option(
         "--log-format",
-        help="Of the click log: parquet, csv, jsonl, ubi (a folder), yandex, trec, graphcm or metarank; else "
-        "by its name.",
+        help="Format of the click log: parquet, csv, jsonl, ubi (a folder), yandex, trec, graphcm or "
+        "metarank; by default by the file name.",
     ),
 ]
 User = Annotated[

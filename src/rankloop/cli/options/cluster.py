@@ -30,13 +30,13 @@ Backend = Annotated[
     str | None,
     typer.Option("--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
 ]
-Workers = Annotated[int | None, typer.Option("--workers", help="With --backend: how many; else all cores.")]
+Workers = Annotated[int | None, typer.Option("--workers", help="With --backend: how many (all cores).")]
 
 Checkpoint = Annotated[
     str | None,
     typer.Option(
         "--checkpoint",
-        help="With --backend: a folder from which the same command goes on after an interruption.",
+        help="With --backend: a folder from which the same command resumes after an interruption.",
     ),
 ]
 
@@ -139,7 +139,7 @@ def learn_on(
 
 def _refuse_report(report: Path | None) -> None:
     if report is not None:
-        raise ValueError("--report needs the data in memory, where --backend does not put them; leave it out")
+        raise ValueError("--report needs all data in memory; leave it or --backend out")
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ def read_filters(typed: Iterable[str], fields: "Mapping[str, Field]") -> dict[st
             found.setdefault(name, []).append(value)
             continue
         if name in found:
-            raise ValueError(f"--filter {name} is there twice; give one range, like {name}=10..50")
+            raise ValueError(f"--filter {name} is given twice; give one range, like {name}=10..50")
         ends = span_of(kind, value)
         if ends is None:
             wanted = "a number" if kind == "number" else "a date like 2024-05-31"

@@ -113,7 +113,7 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not in UTF-8 (byte {error.start}); convert it to UTF-8, or name another file"
     if isinstance(error, FileExistsError | NotADirectoryError) and error.filename is not None:
-        return f"{error.filename} is a file, where a folder is wanted; choose another name"
+        return f"{error.filename} is a file, but a folder is needed; choose another name"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror.lower()}"
     if isinstance(error, (ValueError, OSError)):

@@ -40,7 +40,7 @@ OnError = Annotated[
     str | None,
     typer.Option(
         "--on-error",
-        help="A bad line of the click log: fail (an error) or skip (left out, counted and said). By default "
+        help="A bad line of the click log: fail (an error) or skip (left out, with a count). By default "
         "fail, and for UBI skip.",
     ),
 ]
@@ -85,7 +85,7 @@ def read_log(
             raise ValueError("shards have no bad lines to skip; leave --on-error out")
         shards = open_shards(source)
         if shards.kind != "clicks":
-            raise ValueError(f"{source} holds shards of {shards.kind}; a click log is wanted")
+            raise ValueError(f"{source} holds shards of {shards.kind}; a click log is needed")
         return ClickLog.from_frame(polars.concat([shards.frame(i) for i in range(len(shards))]))
     return read_clicks_told(source, log_format, on_error)
 

@@ -33,7 +33,7 @@ def read_queries(path: str | Path) -> "dict[str, str | Query]":
         if not tab or not qid:
             raise ValueError(f"{path}, line {number}: wanted an id, a tab and the query, got {line[:100]!r}")
         if qid in queries:
-            raise ValueError(f"{path}, line {number}: query {qid!r} is there twice; give it another id")
+            raise ValueError(f"{path}, line {number}: query {qid!r} appears twice; give it another id")
         queries[qid] = Query.of_words(words)
     if not queries:
         raise ValueError(f"{path} has no queries; wanted lines of id, tab, text")

@@ -69,7 +69,7 @@ class Reading:
         for name in ("qid", "label", "docid", "feature_columns"):
             if getattr(self, name) is not None:
                 raise ValueError(
-                    f"--{name.replace('_', '-')} is for tables, and {path} is none; leave it out"
+                    f"--{name.replace('_', '-')} is for tables, and {path} is not a table; leave it out"
                 )
 
     def ranking(self, path: str | Path, judgments: str | Path) -> Any:

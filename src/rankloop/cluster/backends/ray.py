@@ -140,7 +140,7 @@ def _refuse_other_versions(ray: Any) -> None:
             theirs = ray.get(answer)
         except ray.exceptions.RayTaskError as error:
             why = str(error.cause).strip().splitlines()[-1]
-            raise ValueError(f"{where} has no rankloop that runs: {why}") from error
+            raise ValueError(f"rankloop does not run on {where}: {why}") from error
         except ray.exceptions.RayError:
             continue  # lost meanwhile; other nodes do its work
         refuse_others(theirs, where)

@@ -91,7 +91,7 @@ class Team:
                     if events & selectors.EVENT_READ:
                         got = wire.recv_into(receiving[rank])
                         if not got:
-                            raise ConnectionError(f"worker {rank + 1} of {self.count} is gone")
+                            raise ConnectionError(f"worker {rank + 1} of {self.count} disconnected")
                         _advance(receiving, rank, got)
                     if events & selectors.EVENT_WRITE:
                         _advance(sending, rank, wire.send(sending[rank]))
@@ -110,7 +110,9 @@ class Team:
                 wire, _ = listening.accept()
             except TimeoutError:
                 here = len(self.wires) + 1
-                raise ConnectionError(f"{here} of {self.count} workers met within {TOGETHER:g} s") from None
+                raise ConnectionError(
+                    f"{here} of {self.count} workers connected within {TOGETHER:g} s"
+                ) from None
             with suppress(OSError, ValueError):
                 rank = _greeted(wire, secret, self.rank)
                 if self.rank < rank < self.count and rank not in self.wires:
@@ -139,7 +141,7 @@ def _joined(place: tuple[str, int], secret: bytes, own: int, other: int) -> sock
     theirs = answer[:_NONCE]
     if not hmac.compare_digest(answer[_NONCE:], _proof(secret, other, own, nonce)):
         wire.close()
-        raise ConnectionError(f"what listens at {place[0]}:{place[1]} is no worker of this job")
+        raise ConnectionError(f"the process at {place[0]}:{place[1]} is not a worker of this job")
     wire.sendall(_proof(secret, own, other, theirs))
     return _settled(wire)
 
@@ -151,7 +153,7 @@ def _greeted(wire: socket.socket, secret: bytes, own: int) -> int:
     rank, nonce = struct.unpack("<i", first[:4])[0], secrets.token_bytes(_NONCE)
     wire.sendall(nonce + _proof(secret, own, rank, first[4:]))
     if not hmac.compare_digest(_received(wire, _NONCE), _proof(secret, rank, own, nonce)):
-        raise ValueError("no worker of this job")
+        raise ValueError("not a worker of this job")
     _settled(wire)
     return int(rank)
 
@@ -165,7 +167,7 @@ def _received(wire: socket.socket, size: int) -> bytes:
     while len(found) < size:
         piece = wire.recv(size - len(found))
         if not piece:
-            raise ConnectionError("hung up before the end of a greeting")
+            raise ConnectionError("the connection was closed during the handshake")
         found += piece
     return found
 

@@ -16,12 +16,12 @@ def check_bound(
     >>> check_bound("a.txt", 100, 10**6, None, "feature 7")
     >>> check_bound("a.txt", 9, 10**9, None, "feature 999")
     Traceback (most recent call last):
-    ValueError: a.txt: feature 999 asks for 1,000,000,000 bytes of memory, from a file of 9; if that is right,
+    ValueError: a.txt: feature 999 needs 1,000,000,000 bytes of memory, from a file of 9; if that is right,
     read it with largest=1000000000
     """
     bound = max(LEAST, times * size) if largest is None else largest
     if needed > bound:
         raise ValueError(
-            f"{path}: {why} asks for {needed:,} bytes of memory, from a file of {size:,}; if that is right, "
+            f"{path}: {why} needs {needed:,} bytes of memory, from a file of {size:,}; if that is right, "
             f"read it with largest={needed}"
         )

@@ -94,7 +94,7 @@ class ShardFolder:
             known = json.loads(self.store.read(_JOB))
             if known != self._digest():
                 raise ValueError(
-                    f"{self.store.path} was begun by another job, or with other data or parameters; "
+                    f"{self.store.path} was started by another job, or with other data or parameters; "
                     "remove it or choose another name"
                 )
             for name in sorted(there):

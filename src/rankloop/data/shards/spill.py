@@ -82,8 +82,8 @@ class Spill:
                 raise
             raise OSError(
                 errno.ENOSPC,
-                f"no room for rows on their way to their shards in {self.path.parent.parent}; free some, "
-                "or name a folder with room by spill=",
+                f"no disk space for temporary rows in {self.path.parent.parent}; free some, "
+                "or name another folder with spill=",
             ) from error
         self.held, self.size = [], 0
 

@@ -100,5 +100,5 @@ def room(where: str, size: int) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         raise OSError(
-            error.errno, f"no room for the {size:,} bytes of {where}; free some, or choose a target with more"
+            error.errno, f"no disk space for the {size:,} bytes of {where}; free some, or choose another one"
         ) from error

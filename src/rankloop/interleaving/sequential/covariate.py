@@ -11,7 +11,7 @@ __all__ = ["adjusted"]
 def adjusted(people: People, before: Floats, sides: tuple[Floats, Floats]) -> tuple[Totals, Totals]:
     r"""Totals of both arms for :math:`m - \theta (x - \bar x)`, x a person's value before the experiment.
 
-    :math:`\theta` is the regression of m on x over both arms (Deng et al., 2013), computed anew after every
+    :math:`\theta` is the regression of m on x over both arms (Deng et al., 2013), computed again after every
     page. A person whose x is unknown (NaN) is not adjusted.
     """
     x = before[people.first_page]

@@ -91,7 +91,7 @@ class Bandit(ABC):
 
         A file that unpacks to more than `largest` bytes is refused, by default 200 times its size or 64 MB.
         """
-        again = "start the bandit anew and save it"
+        again = "start a new bandit and save it"
         about, arrays = _archive.read(path, _KIND, again=again, largest=largest)
         if about["bandit"] != self.name or about["rankers"] != list(self.rankers):
             raise ValueError(

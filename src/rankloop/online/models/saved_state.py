@@ -22,7 +22,7 @@ def write_state(path: str | Path, learner: str, about: Mapping[str, Any], arrays
 
 def read_state(path: str | Path, learner: str, largest: int | None) -> tuple[dict[str, Any], Arrays]:
     """What the same kind of learner wrote."""
-    again = "start the learner anew and save it"
+    again = "start a new learner and save it"
     about, members = _archive.read(path, _KIND, again=again, largest=largest)
     if about["learner"] != learner:
         raise ValueError(f"{path} holds a {about['learner']!r} learner, this is {learner!r}")

@@ -79,5 +79,5 @@ def _class(path: str) -> Any:
             f"the installed scikit-learn has no {path}; install the version that the model's manifest names"
         )
     if not is_allowed(found):
-        raise ValueError(f"a model file names {path}, which is no estimator for features; it is not loaded")
+        raise ValueError(f"a model file names {path}, which is not an estimator; it is not loaded")
     return found

@@ -46,7 +46,7 @@ class BertShape:
         one_of("hidden_act", made.hidden_act, _ACTIVATIONS)
         if made.hidden_size % made.num_attention_heads:
             raise ValueError(
-                f"hidden_size {made.hidden_size} is no multiple of {made.num_attention_heads} heads"
+                f"hidden_size {made.hidden_size} is not a multiple of {made.num_attention_heads} heads"
             )
         return made
 
@@ -77,7 +77,7 @@ class Bert(nn.Module):
         """Take the weights of a checkpoint, by the names that transformers gives them."""
         prefix = next((p for p in ("bert.", "") if f"{p}embeddings.word_embeddings.weight" in weights), None)
         if prefix is None:
-            raise ValueError("the weights have no embeddings.word_embeddings.weight, so they are no BERT's")
+            raise ValueError("the weights have no embeddings.word_embeddings.weight, so this is not a BERT")
         try:
             self.load_state_dict(
                 _renamed({name: value.float() for name, value in weights.items()}, prefix, self)

@@ -42,7 +42,7 @@ def document_text(documents: Any, id: Any, fields: Sequence[str] | None) -> str:
     if isinstance(found, str):
         return found
     if not isinstance(found, Mapping):
-        raise ValueError(f"document {id!r} is a {type(found).__name__}; a text or a mapping is wanted")
+        raise ValueError(f"document {id!r} must be a text or a mapping, got a {type(found).__name__}")
     return text_of(found, fields)
 
 

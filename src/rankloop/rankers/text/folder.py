@@ -35,6 +35,6 @@ def model_folder(name: str | Path) -> Path:
             )
     raise FileNotFoundError(
         f"no pretrained model {str(name)!r} on this machine (looked in {', '.join(map(str, places))}): a "
-        f"folder with config.json, {TOKENIZER} and model.safetensors is wanted; name such a folder, or run: "
+        f"folder with config.json, {TOKENIZER} and model.safetensors is needed; name such a folder, or run: "
         "rankloop encoders get minilm-full"
     )

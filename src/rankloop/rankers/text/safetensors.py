@@ -39,7 +39,7 @@ def read_safetensors(path: str | Path) -> dict[str, Tensor]:
             if name != "__metadata__"
         }
     except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is damaged or no safetensors file ({error}); copy it again") from None
+        raise ValueError(f"{path} is damaged or not a safetensors file ({error}); copy it again") from None
 
 
 def write_safetensors(path: str | Path, tensors: dict[str, Tensor]) -> None:

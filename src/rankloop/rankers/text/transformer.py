@@ -44,7 +44,7 @@ def open_transformer(folder: Path, dropout: float, seed: int) -> PaddedTransform
     """The network of a folder; says that it is padded."""
     transformers = require("transformers", "encoders")
     warnings.warn(
-        f"{folder} is no BERT: it runs through transformers, on padded batches, which is slower", stacklevel=2
+        f"{folder} is not a BERT: it runs through transformers, on padded batches, more slowly", stacklevel=2
     )
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)

@@ -72,7 +72,7 @@ def _xgboost(learner: dict[str, Any]) -> Trees:
     if booster["name"] != "gbtree":
         raise ValueError(f"an XGBoost model of kind {booster['name']} cannot be compiled; train with gbtree")
     if not objective.startswith(("rank:", "reg:squarederror")):
-        raise ValueError(f"an XGBoost model with objective {objective} is no ranker; train with rank:ndcg")
+        raise ValueError(f"an XGBoost model with objective {objective} is not a ranker; train with rank:ndcg")
     built, sets = _Builder(), list[Ints]()
     for tree in booster["model"]["trees"]:
         listed = dict(zip(tree["categories_nodes"], _listed(tree), strict=True))

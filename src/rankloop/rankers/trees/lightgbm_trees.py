@@ -103,7 +103,7 @@ def check_lightgbm(text: str) -> None:
 
 def _whole_numbers(values: Floats) -> Ints:
     if not (np.isfinite(values).all() and (np.abs(values) < 2**31).all()):
-        raise ValueError("this LightGBM model is damaged: a child or a feature is no index; save it again")
+        raise ValueError("this LightGBM model is damaged: a child or feature is out of range; save it again")
     return values.astype(np.int64)
 
 

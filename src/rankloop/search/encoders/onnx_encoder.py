@@ -137,7 +137,7 @@ class OnnxEncoder:
         try:
             session = runtime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its classes are not public
-            raise ValueError(f"{self._model} is no ONNX model that can be read ({error})") from None
+            raise ValueError(f"{self._model} is not a readable ONNX model ({error})") from None
         unknown = [one.name for one in session.get_inputs() if one.name not in _INPUTS]
         if unknown:
             raise ValueError(

@@ -18,7 +18,7 @@ from rankloop._atomic import replacing
 __all__ = ["AGAIN", "MappedArrays", "MemoryArrays", "pack", "read_arrays", "unpack", "write_arrays"]
 
 _MAGIC = b"rankloop arrays 3\n"
-AGAIN = "make the index anew with `rankloop index` or Index.create"
+AGAIN = "make the index again with `rankloop index` or Index.create"
 _ALIGN = 64
 _MANY = 50  # parts from which numpy looks for those that were not compared yet
 _BLOCK = 1 << 18  # bytes that share a checksum

@@ -106,7 +106,7 @@ def _check_models(folder: Path, registered: set[str]) -> None:
     for digest in sorted(registered):
         path = folder / f"{digest}.zip"
         if not path.is_file() or sum_of(path) != digest:
-            raise ValueError(f"the model {digest[:12]}... is gone or damaged; see rankloop check")
+            raise ValueError(f"the model {digest[:12]}... is missing or damaged; see rankloop check")
 
 
 def _copy_index(source: Path, target: Path) -> None:
@@ -124,4 +124,4 @@ def _copy_index(source: Path, target: Path) -> None:
             continue  # a commit removed them
         Index.open(target).check()
         return
-    raise ValueError(f"{source} was committed to {TRIES} times meanwhile; make the backup at a quieter time")
+    raise ValueError(f"{source} was committed to {TRIES} times during the backup; make it at a quieter time")

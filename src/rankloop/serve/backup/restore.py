@@ -28,7 +28,7 @@ def restore_backup(folder: Path, config: Config) -> dict[str, int]:
     where = index_folder(config) if (folder / INDEX).is_dir() else None
     for path in filter(None, (config.home, where)):
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise ValueError(f"{path} is not empty; a backup is restored to where nothing is")
+            raise ValueError(f"{path} is not empty; restore a backup to a new place")
     inside = config.database == f"sqlite:///{config.home / 'events.db'}"
     with ExitStack() as stack:
         if where is not None:
@@ -40,10 +40,10 @@ def restore_backup(folder: Path, config: Config) -> dict[str, int]:
         database = f"sqlite:///{home / 'events.db'}" if inside else config.database
         with Store.open(database) as store:
             if has_rows(store):
-                raise ValueError(f"{store.name} is not empty; a backup is restored to where nothing is")
+                raise ValueError(f"{store.name} is not empty; restore a backup to a new place")
             counts = read_tables(store, folder / TABLES)
         if counts != {name: int(content["rows"].get(name, 0)) for name in counts}:
-            raise ValueError(f"{folder} has other rows than its list says; make another backup")
+            raise ValueError(f"{folder} does not have the rows of its list; make another backup")
     if (config.home / "secret").exists():
         os.chmod(config.home / "secret", 0o600)
     return {"files": len(content["files"]), "pages": counts["pages"], "models": counts["models"]}
@@ -57,7 +57,7 @@ def check_backup(folder: Path) -> Mapping[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{folder} is not a backup: it has no {LIST}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder / LIST} is damaged ({error}); take another backup") from None
+        raise ValueError(f"{folder / LIST} is damaged ({error}); use another backup") from None
     if kind != KIND:
         raise ValueError(f"{folder} is not a backup of rankloop; it says {kind!r}")
     if schema > SCHEMA:
@@ -67,7 +67,7 @@ def check_backup(folder: Path) -> Mapping[str, Any]:
     for name, wanted in files.items():
         path = folder / name
         if not path.is_file():
-            raise ValueError(f"{path} is missing from the backup; take another backup")
+            raise ValueError(f"{path} is missing from the backup; use another backup")
         if path.stat().st_size != wanted["bytes"] or sum_of(path) != wanted["sha256"]:
-            raise ValueError(f"{path} is damaged: its checksum is another one; take another backup")
+            raise ValueError(f"{path} is damaged: its checksum differs; use another backup")
     return content

@@ -118,11 +118,11 @@ class LanguageJudge:
         calls, tokens = self.spent()
         if calls >= self.calls:
             raise OverBudget(
-                f"the {self.calls:,} calls of a day are spent; go on tomorrow, or raise judge.calls"
+                f"the daily limit of {self.calls:,} calls is reached; go on tomorrow, or raise judge.calls"
             )
         if self.tokens and tokens >= self.tokens:
             raise OverBudget(
-                f"the {self.tokens:,} tokens of a day are spent; go on tomorrow, or raise judge.tokens"
+                f"the daily limit of {self.tokens:,} tokens is reached; go on tomorrow, or raise judge.tokens"
             )
 
     def _keep(self, asked: str, grade: float | None, reason: str, tokens: int) -> None:

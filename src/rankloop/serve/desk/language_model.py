@@ -86,7 +86,7 @@ def _read(content: bytes) -> Answer:
         tokens = (answer.get("usage") or {}).get("total_tokens") or 0
         return Answer(str(text or ""), max(0, int(tokens)))
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise ModelAway("the answer is no chat completion; is the address right?") from None
+        raise ModelAway("the answer is not a chat completion; is the address right?") from None
 
 
 def _retry_after(given: str | None, usual: float) -> float:

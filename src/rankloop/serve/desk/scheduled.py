@@ -92,7 +92,7 @@ def end_comparison(store: "Store", id: str) -> None:
     ending = update(comparisons).where(comparisons.c.id == id, comparisons.c.ended.is_(None))
     with store.writing() as connection:
         if not connection.execute(ending.values(ended=time.time())).rowcount:
-            raise LookupError(f"there is no comparison {id[:40]!r} that goes on")
+            raise LookupError(f"there is no scheduled comparison {id[:40]!r}")
 
 
 def known_comparisons(store: "Store") -> list[Scheduled]:

@@ -151,7 +151,7 @@ def alone(connections: Connections, work: str) -> Iterator[None]:
             held.detach()  # closed at the end, not kept for others
             free = held.execute(take, {"work": work}).scalar()
         if not free:
-            raise ValueError(f"another service on {connections.name} is at work on {work}; wait for its end")
+            raise ValueError(f"another service on {connections.name} is busy with {work}; wait until it ends")
         try:
             yield
         finally:

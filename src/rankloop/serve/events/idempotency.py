@@ -47,14 +47,14 @@ class KeyedRequest:
             found = connection.execute(select(keyed_requests).where(keyed_requests.c.key == self.key)).one()
             if found.content != digest:
                 raise SameKey(
-                    "this Idempotency-Key came with another request before; use a new key for each request",
+                    "this Idempotency-Key was used for another request; use a new key for each request",
                     later=False,
                 )
             if found.answer is not None:
                 return str(found.answer)
             if found.time > at - GIVEN_UP:
                 raise SameKey(
-                    "a request with this Idempotency-Key is under way; wait for its end", later=True
+                    "a request with this Idempotency-Key is still running; wait until it ends", later=True
                 )
             mine = update(keyed_requests).where(keyed_requests.c.key == self.key)
             connection.execute(mine.values(time=at))

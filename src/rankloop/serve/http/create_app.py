@@ -154,7 +154,7 @@ def _handle_errors(app: FastAPI) -> None:
         if error.status_code == 404:
             if "text/html" in request.headers.get("accept", ""):  # a person in a browser
                 return problem(request, 404, "Not found", "There is no page at this address.")
-            detail = "there is no such route; /openapi.json lists those that there are"
+            detail = "there is no such route; /openapi.json lists all routes"
         elif error.status_code == 405:
             detail = f"this route takes {headers.get('Allow') or headers.get('allow', 'other methods')}"
         return JSONResponse({"detail": detail}, error.status_code, headers)

@@ -179,7 +179,7 @@ async def _read(request: Request) -> bytes:
 
 def _parsed(body: bytes) -> Any:
     def no_number(name: str) -> NoReturn:
-        raise ValueError(f"{name} is not a number of JSON")
+        raise ValueError(f"{name} is not a valid JSON number")
 
     try:
         return json.loads(body, parse_constant=no_number)
@@ -211,7 +211,7 @@ def _one(service: Service, id: str, body: bytes) -> dict[str, Any]:
         raise RequestValidationError([{"loc": ("body",), "msg": "it is an object with the fields by name"}])
     name = service.documents.id_field
     if str(given.get(name, id)) != id:
-        raise ValueError(f"the address has another id than the document has under {name!r}; leave one out")
+        raise ValueError(f"the id in the address differs from {name!r} in the document; leave one out")
     return {**given, name: given.get(name, id)}
 
 

@@ -65,7 +65,7 @@ def run_workers(
     """The same with several processes on one port; `source` is the config file or the index they read."""
     config = Config.read(source)
     if workers < 1:
-        raise ValueError(f"there is at least one worker, got {workers}")
+        raise ValueError(f"workers must be at least 1, got {workers}")
     with listening(host, port) as found:
         address = _address(host, found)
         found.listen(BACKLOG)  # requests that come before the workers wait for them

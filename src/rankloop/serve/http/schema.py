@@ -93,7 +93,7 @@ class SearchRequest(StrictModel):
         list[Name],
         Field(max_length=10, description="Number fields to count by range; their own filter does not count."),
     ] = []
-    offset: Annotated[int, Field(ge=0, le=10**9, description="Results above the first one.")] = 0
+    offset: Annotated[int, Field(ge=0, le=10**9, description="How many results to skip.")] = 0
     page: Annotated[int | None, Field(ge=1, le=10**9, description="In place of offset: k results each.")] = (
         None
     )

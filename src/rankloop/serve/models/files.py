@@ -38,7 +38,7 @@ def checked_file(digest: str, folder: Path, name: str) -> Path:
     """The file with this hash, if its content still has it."""
     path = folder / f"{digest}.zip"
     if not path.is_file():
-        raise ValueError(f"the file of {name} is gone from {folder}; register the model again")
+        raise ValueError(f"the file of {name} is missing from {folder}; register the model again")
     if _hash(path) != digest:
         raise ValueError(
             f"the file of {name} is damaged: its hash is not the registered one; register it again"

@@ -40,7 +40,7 @@ def register_learner(
     """
     for one in settings.versions:
         if registry.version(one).lineage.get("online"):
-            raise ValueError(f"{one} learns while it serves; name versions that stay as they are")
+            raise ValueError(f"{one} learns while it serves; name versions that do not change")
     floor = registry.load(settings.floor, index)
     search = floor if settings.chooses else _imitation(registry.store, index, config, floor)
     name = f"{settings.learner} above {settings.floor}"

@@ -108,7 +108,7 @@ def require_role(request: Request, fields: Form, role: str) -> User:
     except ValueError:
         made_for = ""
     if not hmac.compare_digest(made_for, found.id):
-        raise PermissionError("this form is not one of your dashboard; open the dashboard again")
+        raise PermissionError("this form does not belong to your login; open the dashboard again")
     return found.user
 
 

@@ -20,4 +20,4 @@ def require_same_site(request: Request) -> None:
         origin = request.headers.get("origin")
         same = origin is None or urlsplit(origin).netloc == request.headers.get("host", "")
     if not same:
-        raise PermissionError("another site sent this; open the page here and try again")
+        raise PermissionError("this request came from another site; open the page here and try again")
