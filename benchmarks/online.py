@@ -1,6 +1,6 @@
 """Online learning to rank: PDGD against DBGD and MGD, and pages per second.
 
-    python benchmarks/online.py            # 10 runs of 10,000 pages, and PDGD of 100,000
+    python benchmarks/online.py            # 5 runs of 10,000 pages, and PDGD of 100,000
     python benchmarks/online.py --quick    # 3 runs of 1,000 pages, and PDGD of 10,000
 
 Runs differ in the split, the queries, the clicks and the learner's random draws. The offline linear
@@ -90,7 +90,7 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    runs, pages = (3, 1_000) if quick else (10, 10_000)
+    runs, pages = (3, 1_000) if quick else (5, 10_000)
     marks = (pages // 10, pages)
     print(f"pages per CPU second, {CANDIDATES} candidates × {FEATURES} features, top {K} (target: 20,000)")
     for name, speed in pages_per_second().items():
