@@ -2,6 +2,7 @@
 
 import ast
 import re
+from importlib import import_module
 
 import pytest
 
@@ -76,3 +77,19 @@ def test_the_names_of_the_glossary_are_ours():
     assert [
         name for name in sorted(named - public) if not re.search(rf"\b{name}: |def {name}\(", source)
     ] == []
+
+
+@pytest.mark.parametrize("family", ["losses", "metrics", "unbiased"])
+def test_every_method_of_the_literature_is_in_the_glossary(family):
+    """Whatever names a paper in the first line of its docstring."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    package = import_module(f"rankloop.{family}")
+    members = {name: getattr(package, name) for name in exported(family)}
+    first = {
+        name: (one.__doc__ or "").partition("\n")[0]
+        for name, one in members.items()
+        if hasattr(one, "__name__")
+    }
+    cited = [name for name, line in first.items() if re.search(r"\(.*[12]\d{3}\)", line)]
+    assert len(cited) > 3
+    assert [name for name in cited if f"`{name}`" not in text] == []
