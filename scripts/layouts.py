@@ -200,16 +200,6 @@ LAYOUTS = {
         ESTIMATORS,
         across="eta",
     ),
-    "propensity/coverage": Layout(
-        {
-            "estimator": "{estimator}",
-            "ranks 2 to 10": "{all:.1%}",
-            "least": "{least:.1%}",
-            "most": "{most:.1%}",
-            "rank 10": "{rank_10:.1%}",
-        },
-        ESTIMATORS,
-    ),
     "reading_logs/memory": Layout(
         {
             "file": "{format}",
@@ -247,15 +237,6 @@ LAYOUTS = {
     "search_quality/cranfield": Layout(QUALITY),
     "unbiased/convergence, eta 1": Layout(CONVERGENCE),
     "unbiased/convergence, eta 2": Layout(CONVERGENCE),
-    "unbiased/small": Layout(
-        {
-            "logger": "{logger:g}",
-            "sessions per query": "{sessions}",
-            "naive trees": "{naive:.4f}",
-            "`learn`": "{learn:.4f}",
-            "smallest gain": "{least:+.4f}",
-        }
-    ),
     "cluster/rows": Layout(
         {
             "impressions": "{rows:,}",
@@ -265,25 +246,6 @@ LAYOUTS = {
             "curve": "{curve:.2f}",
             "bytes per impression": "{bytes:.2f}",
             "cells": "{cells:,.0f}",
-        }
-    ),
-    "cluster/shards": Layout(
-        {
-            "shards": "{shards:,}",
-            "rows each": "{rows_each:,}",
-            "all in memory": "{in_memory:.2f}",
-            "written to scratch 10 times": "{set_aside:.2f}",
-        }
-    ),
-    "cluster/documents": Layout(
-        {
-            "documents": "{documents:,}",
-            "write": "{write:.1f}",
-            "evaluate": "{evaluate:.1f}",
-            "score": "{score:.1f}",
-            "one tree of 31 leaves": "{tree:.2f}",
-            "bytes per document": "{bytes:.0f}",
-            "training worker, MB": "{worker_mb:.0f}",
         }
     ),
     "cluster/memory": Layout(
