@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from rankloop.cluster.aggregate import aggregate
 from rankloop.cluster.backends.inputs import shards_of
 from rankloop.cluster.propensity import propensity as curve_of
@@ -16,7 +14,7 @@ from rankloop.rankers import LambdaMART
 from rankloop.unbiased import Learned
 from rankloop.unbiased import learn as learn_here
 from rankloop.unbiased.estimation.bias import ClickBias
-from rankloop.unbiased.estimation.curve import SURE
+from rankloop.unbiased.estimation.curve import if_precise
 
 __all__ = ["learn"]
 
@@ -66,10 +64,4 @@ def _experiment(
         found = curve_of(shards, seed=seed, backend=backend, workers=workers)
     except ValueError as error:  # no experiment connects the ranks
         return None, "", [f"no experiment gave a curve ({error}); it was learned instead"]
-    if len(found) < shards.ranges["position"][1]:
-        return None, "", [f"{found.method} reaches rank {len(found)} only; the curve was learned instead"]
-    spread = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
-    if not np.all(spread <= SURE):
-        why = f"{found.method} is uncertain by {spread.max():.0%} at rank {int(spread.argmax()) + 1}"
-        return None, "", [f"{why}; the curve was learned instead"]
-    return found, found.method, []
+    return if_precise(found, int(shards.ranges["position"][1]))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from rankloop._extras import require
 from rankloop.cluster.backends.backend import over
@@ -22,7 +21,7 @@ from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.study import Trial
-from rankloop.rankers.tune import Range, check_space, new_study, suggest
+from rankloop.rankers.tune import Range, check_space, fitted_with, new_study, suggest
 
 __all__ = ["tune"]
 
@@ -98,12 +97,8 @@ def _check(
 def _try(given: tuple[Any, ...]) -> float:
     path, fingerprint, ranker, params, judged, folds, fold, hold_out, seed = given
     train, test = _fold(path, fingerprint, folds, fold)
-    valid = None
-    if hold_out > 0:
-        train, valid = train.split(1 - hold_out, seed=seed)
-    fitted = clone(ranker).set_params(**params).fit(train, valid)
-    objective = Objective.of(judged, test)
-    signed = objective(fitted.predict(test))
+    fitted = fitted_with(ranker, params, train, hold_out, seed)
+    signed = Objective.of(judged, test)(fitted.predict(test))
     return signed if judged.higher_is_better else -signed
 
 

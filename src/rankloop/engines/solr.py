@@ -9,7 +9,7 @@ import numpy as np
 
 from rankloop.engines.answer import Answer
 from rankloop.engines.engine_away import EngineAway
-from rankloop.engines.engine_features import EngineFeatures
+from rankloop.engines.engine_features import EngineFeatures, declared_names
 from rankloop.engines.health import Health
 from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
@@ -25,7 +25,6 @@ from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_que
 from rankloop.engines.requests.solr_schema import solr_schema
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
-from rankloop.engines.unsupported import Unsupported
 from rankloop.search import BM25, BM25F, Query
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest
@@ -86,13 +85,7 @@ class Solr(RemoteEngine):
     ) -> EngineFeatures:
         """Features that `declare` put into the store, as Solr logs them with `[features]`."""
         declared = list(self.models.features(STORE))
-        columns = tuple(declared if names is None else names)
-        missing = [name for name in columns if name not in declared]
-        if missing:
-            raise Unsupported(
-                f"{missing[0]} is not in the feature store {STORE!r}; put it there with declare(), or, where "
-                "Solr does not compute it, join rl.Features to the engine's retriever"
-            )
+        columns = declared_names(names, declared, f"feature store {STORE!r}", "Solr")
         wanted, parsed = [str(id) for id in ids], as_query(query, self.fields)
         key = self.schema.id_field
         transformer = f"[features store={STORE} efi.{TEXT}={quoted(parsed.plain)}]"

@@ -16,7 +16,7 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
-__all__ = ["Range", "check_space", "new_study", "suggest", "tune"]
+__all__ = ["Range", "check_space", "fitted_with", "new_study", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
 STARTUP = 10  # trials, of known or random settings, before any is drawn near the best
@@ -66,10 +66,7 @@ def tune(
         params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
         values: list[float] = []
         for (train, test), objective in zip(splits, objectives, strict=True):
-            valid = None
-            if hold_out > 0:
-                train, valid = train.split(1 - hold_out, seed=seed)
-            fitted = clone(ranker).set_params(**params).fit(train, valid)
+            fitted = fitted_with(ranker, params, train, hold_out, seed)
             values.append(sign * objective(fitted.predict(test)))
             trial.report(sign * float(np.mean(values)), len(values))
             if prune and len(values) < len(splits) and trial.should_prune():
@@ -105,6 +102,14 @@ def check_space(ranker: Ranker, space: Mapping[str, Range], hold_out: float) -> 
         _checked(name, range_)
     if not 0 <= hold_out < 1:
         raise ValueError(f"hold_out must be at least 0 and below 1, got {hold_out}")
+
+
+def fitted_with(
+    ranker: Ranker, params: Mapping[str, Any], train: RankingDataset, hold_out: float, seed: int
+) -> Ranker:
+    """The ranker with these parameters, fitted; the queries held out are for early stopping."""
+    made: Ranker = clone(ranker).set_params(**params)
+    return made.fit(*train.split(1 - hold_out, seed=seed)) if hold_out > 0 else made.fit(train)
 
 
 def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int, **options: Any) -> Any:

@@ -100,6 +100,12 @@ class Candidates:
         order = np.argsort(-values, kind="stable")
         return replace(self, scores=values).take(order)
 
+    def first_scored(self, scores: Floats) -> "Candidates":
+        """Other scores for the first documents; the rest stay below them, in their order."""
+        rest = self.scores[len(scores) :]
+        below = scores.min() - 1 - (rest.max(initial=-np.inf) - rest)  # falling, as the rest was
+        return self.scored(np.concatenate((scores, np.minimum.accumulate(below))))
+
     def with_column(self, name: str, values: Array) -> "Candidates":
         """The same documents with one more column."""
         if len(values) != len(self):

@@ -100,10 +100,7 @@ class LateInteraction(Stage):
         if not number:
             return given
         given.query.check_time()
-        scores = self.scores(given.take(range(number)))
-        rest = given.scores[number:]
-        below = np.minimum.accumulate(scores.min() - 1 - (rest.max(initial=-np.inf) - rest))
-        return given.scored(np.concatenate((scores, below)))
+        return given.first_scored(self.scores(given.take(range(number))))
 
     def scores(self, found: Candidates) -> Floats:
         """The sum of the best cosines for each candidate."""

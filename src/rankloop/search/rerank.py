@@ -33,12 +33,8 @@ class rerank(Ranked):  # noqa: N801 - a verb in a pipeline: >> rerank(ranker, k=
         if not number:
             return given
         given.query.check_time()
-        scores = np.asarray(self.ranker.scores(given.query.plain, self.texts(given.take(range(number)))))
-        if number == len(given):
-            return given.scored(scores)
-        rest = given.scores[number:]
-        below = scores.min() - 1 - (np.max(rest) - rest)  # falling, as the rest was
-        return given.scored(np.concatenate((scores, np.minimum.accumulate(below))))
+        texts = self.texts(given.take(range(number)))
+        return given.first_scored(np.asarray(self.ranker.scores(given.query.plain, texts)))
 
     def texts(self, found: Candidates) -> list[str]:
         """The text of each candidate, as the ranker reads it."""

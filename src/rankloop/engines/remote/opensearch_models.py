@@ -8,7 +8,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rankloop._arrays import Floats, Singles
-from rankloop.engines.engine_features import EngineFeatures
+from rankloop.engines.engine_features import EngineFeatures, declared_names
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
 from rankloop.engines.requests.opensearch_sltr import (
     feature_set,
@@ -115,13 +115,7 @@ class OpenSearchModels:
         The plugin logs BM25 with the idf of the shard, whatever the type of the search.
         """
         declared = [str(one["name"]) for one in self._declared()]
-        columns = tuple(declared if names is None else names)
-        missing = [name for name in columns if name not in declared]
-        if missing:
-            raise Unsupported(
-                f"{missing[0]} is not in the feature set {SET!r}; put it there with declare(), or, where the "
-                "plugin does not compute it, join rl.Features to the engine's retriever"
-            )
+        columns = declared_names(names, declared, f"feature set {SET!r}", "the plugin")
         found = self.client.call("POST", self.client.index("/_search"), features_request(SET, text, ids))
         out = np.full((len(ids), len(columns)), np.nan, np.float32)
         rows = {id: at for at, id in enumerate(ids)}

@@ -16,7 +16,7 @@ from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.readers import stop_reading
 from rankloop.unbiased.likelihood import boosted
 
-__all__ = ["SURE", "curve_of_log"]
+__all__ = ["curve_of_log", "if_precise"]
 
 SURE = 0.2  # the largest standard error (of the logarithm) at which the curve of an experiment is used
 CURVE_TREES = 5  # times the trees of the ranker, to learn a curve
@@ -59,21 +59,20 @@ def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
             found = curves.estimate(log)
     except ValueError:  # no experiment ties the ranks together
         return None, "", []
-    if len(found) < log.n_positions:
-        return (
-            None,
-            "",
-            [f"{found.method} covers ranks 1 to {len(found)} only; the curve was learned instead"],
-        )
+    return if_precise(found, log.n_positions)
+
+
+def if_precise(found: Propensity, depth: int) -> tuple[Propensity | None, str, list[str]]:
+    """The curve of an experiment and its method, where it reaches every rank and its interval is narrow."""
     error = np.log(found.high / np.maximum(found.low, 1e-300)) / 3.92
-    if not np.all(error <= SURE):
-        why = f"{found.method} is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}"
-        return (
-            None,
-            "",
-            [f"{why}; the curve was learned instead (propensity.plan_swaps plans a larger experiment)"],
-        )
-    return found, found.method, []
+    if len(found) < depth:
+        why = f"covers ranks 1 to {len(found)} only; the curve was learned instead"
+    elif not np.all(error <= SURE):
+        why = f"is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}; the curve was learned "
+        why += "instead (propensity.plan_swaps plans a larger experiment)"
+    else:
+        return found, found.method, []
+    return None, "", [f"{found.method} {why}"]
 
 
 def _rising(curve: Floats) -> list[str]:
