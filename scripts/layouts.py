@@ -38,6 +38,7 @@ CONVERGENCE = {
     "`ips`, true curve": "{oracle IPS:.4f}",
     "`doubly_robust`, true curve": "{oracle DR:.4f}",
 }
+MEAN = "{ndcg:.3f} [{low:.3f}, {high:.3f}]"
 
 LAYOUTS = {
     "auto/sets": Layout(
@@ -287,6 +288,35 @@ LAYOUTS = {
     "search_latency/100000 documents": Layout(
         {"": "{stage}", "p50, ms": "{p50:.2f}", "p99, ms": "{p99:.2f}"}, STAGES
     ),
+    **{
+        f"scarce_labels/{name}": Layout(
+            {
+                f"{title}": "{who}",
+                "NDCG@10": "{ndcg:.3f}",
+                "less the better trees with these labels": "{against}",
+                "CPU, s": "{seconds:.1f}",
+            }
+        )
+        for name, title in {"synthetic": "synthetic lists", "movies": "MSRD movies"}.items()
+    },
+    **{
+        f"text/{name}": Layout(
+            {
+                "": "{who}",
+                "NDCG@10": MEAN,
+                "less BM25": "{against}",
+                "judged@10": "{judged:.3f}",
+                "condensed lists": "{condensed:.3f}",
+                "ms a query": "{ms:.1f}",
+            }
+        )
+        for name in ("retrieval", "hybrids")
+    },
+    **{
+        f"text_reranking/{name}": Layout({"": "{who}", "NDCG@10": MEAN, f"less {first}": "{against}"})
+        for name, first in {"trees": "the trees", "encoders": "MiniLM, title"}.items()
+    },
+    "text_reranking/latency": Layout({"for 100 candidates": "{who}", "CPU, ms": "{ms:,.1f}"}),
     "training/speed": Layout(
         {
             "": "{what}",
