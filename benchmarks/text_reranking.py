@@ -126,7 +126,8 @@ def by_trees(lists: dict, options: Any, data: Path, texts: dict, qrels: dict) ->
     part = options.part
     parts = {name: lists[name] for name in ("train", "valid", part)}
     sets = described_sets(documents, parts, texts, qrels)
-    near = {name: similarities(one, documents, texts) for name, one in parts.items()}
+    among = {name: compared(one, documents, texts) for name, one in parts.items()}
+    near = {name: {key: one[key] for key in one if key.endswith(")")} for name, one in among.items()}
     print(
         f"\n{POOL} candidates of the tuned BM25; {lists[part].n_queries:,} queries; unjudged = 0", flush=True
     )
@@ -137,7 +138,7 @@ def by_trees(lists: dict, options: Any, data: Path, texts: dict, qrels: dict) ->
     columns: dict[str, dict] = {
         "trees": {name: {} for name in sets},
         "trees with MiniLM's cosines": near,
-        "trees with these, and within the list": {name: within(sets[name], of) for name, of in near.items()},
+        "trees with these among all films": among,
     }
     if given:
         score = {name: {"cross": given[f"{name}/crossed"]} for name in sets}
@@ -163,17 +164,6 @@ def described_sets(documents: list[dict], lists: dict[str, Any], texts: dict, qr
         every = Features.standard(index, more=[year_named])
         features = every.without(*(name for name in every.names if name.split("(")[0] not in FAMILIES))
         return {name: described(index, features, one, texts) for name, one in lists.items()}
-
-
-def within(data: Any, near: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The cosines, and how far each is below the best and above the mean of its list."""
-    made = dict(near)
-    for name, values in near.items():
-        best = np.maximum.reduceat(values, data.offsets[:-1])
-        mean = np.add.reduceat(values, data.offsets[:-1]) / data.lengths
-        made[f"{name} less the best"] = values - best[data.row_query]
-        made[f"{name} less the mean"] = values - mean[data.row_query]
-    return made
 
 
 def by_titles(documents: list[dict], lists: Any, train: dict, qrels: dict) -> dict[str, np.ndarray]:
@@ -226,14 +216,26 @@ def with_columns(data: Any, columns: dict[str, np.ndarray]) -> Any:
 
 def similarities(data: Any, documents: list[dict], texts: dict) -> dict[str, np.ndarray]:
     """Cosines of the query with the title and with the text of each film, by the int8 encoder."""
+    return {name: found for name, found in compared(data, documents, texts).items() if name.endswith(")")}
+
+
+def compared(data: Any, documents: list[dict], texts: dict) -> dict[str, np.ndarray]:
+    """Cosines, how far they are below the best of all films, and the logarithm of their rank among all."""
     encoder = open_encoder("minilm")
     number = {one["id"]: at for at, one in enumerate(documents)}
     films = np.array([number[id] for id in data.docid.tolist()])
-    queries = encoder.encode([texts[qid] for qid in data.qid.tolist()])[data.row_query]
+    queries = encoder.encode([texts[qid] for qid in data.qid.tolist()])
     made = {}
     for name, fields in {"title": ("title",), "text": LONG}.items():
         vectors = encoder.encode([joined(one, fields) for one in documents], cache=encoder.cache())
-        made[f"meaning({name})"] = np.einsum("ij,ij->i", queries, vectors[films])
+        near, gap, rank = np.zeros((3, data.n_documents), np.float32)
+        for at, query in enumerate(queries):
+            inside = slice(int(data.offsets[at]), int(data.offsets[at + 1]))
+            all_films = np.sort(vectors @ query)
+            near[inside] = vectors[films[inside]] @ query
+            gap[inside] = near[inside] - all_films[-1]
+            rank[inside] = np.log2(1 + len(all_films) - np.searchsorted(all_films, near[inside]))
+        made |= {f"meaning({name})": near, f"meaning({name}) gap": gap, f"meaning({name}) rank": rank}
     return made
 
 
