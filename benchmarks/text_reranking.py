@@ -17,6 +17,7 @@ import argparse
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,10 @@ def by_encoders(lists: dict, options: Any, data: Path, texts: dict, qrels: dict)
         "BM25, tuned fields": in_order(measured),
         "MiniLM, title": near["meaning(title)"],
         "MiniLM, title and text": near["meaning(text)"],
-        **by_titles(documents, measured, learned, qrels),
+        f"MiniLM, title, trained on {len(learned):,} queries": trained_encoder(documents, learned, qrels)(
+            measured
+        ),
+        "late interaction, title": late_interaction(documents, measured),
     }
 
 
@@ -144,8 +148,14 @@ def by_trees(lists: dict, options: Any, data: Path, texts: dict, qrels: dict) ->
         score = {name: {"cross": given[f"{name}/crossed"]} for name in sets}
         columns["trees with the cross-encoder's score"] = score
         columns["trees with both"] = {name: near[name] | score[name] for name in sets}
+    learned = {qid: texts[qid] for qid in lists["train"].qid.tolist()[: options.tuned]}
+    cosines = trained_encoder(documents, learned, qrels)
+    trained = "trees with these and a trained encoder's"
+    columns[trained] = {name: of | {"trained(title)": cosines(parts[name])} for name, of in among.items()}
     for who, more in columns.items():
         some = {name: with_columns(one, more[name]) for name, one in sets.items()}
+        if who == trained:  # trees do not see the queries that the encoder learned from
+            some["train"] = some["train"].select(np.arange(len(learned), some["train"].n_queries))
         ranker = trees("lambdarank").fit(some["train"], some["valid"])
         orders[who] = ranker.predict(some[part])
         values = metric(NDCG)(ranker.predict(some["valid"]), some["valid"].y, some["valid"].offsets)
@@ -166,28 +176,40 @@ def described_sets(documents: list[dict], lists: dict[str, Any], texts: dict, qr
         return {name: described(index, features, one, texts) for name, one in lists.items()}
 
 
-def by_titles(documents: list[dict], lists: Any, train: dict, qrels: dict) -> dict[str, np.ndarray]:
-    """Titles alone, which a CPU trains on: MiniLM tuned on training queries, and late interaction."""
-    titles = [{"id": one["id"], "title": str(one.get("title") or "")} for one in documents]
-    number = {one["id"]: at for at, one in enumerate(titles)}
-    films = np.array([number[id] for id in lists.docid.tolist()])
+def trained_encoder(documents: list[dict], train: dict, qrels: dict) -> Callable[[Any], np.ndarray]:
+    """MiniLM, trained further on the titles that answer some queries; gives the cosines of lists."""
+    titles = titles_of(documents)
     with tempfile.TemporaryDirectory() as folder:
-        index = Index.create(Path(folder) / "titles", {"title": "text"})
-        index.add(titles)
-        index.commit()
-        tower = TwoTower("minilm", **TOWER).fit(index, train, qrels)
-        queries = tower.encode_queries(lists.query_text.tolist())[lists.row_query]
-        cosines = np.einsum("ij,ij->i", queries, tower.encode_documents(titles)[films])
+        tower = TwoTower("minilm", **TOWER).fit(title_index(folder, titles), train, qrels)
+    vectors = dict(zip((one["id"] for one in titles), tower.encode_documents(titles), strict=True))
+
+    def cosines(lists: Any) -> np.ndarray:
+        asked = zip(tower.encode_queries(lists.query_text.tolist()), lists_of(lists), strict=True)
+        return np.concatenate([np.stack([vectors[id] for id in ids]) @ query for query, (_, ids) in asked])
+
+    return cosines
+
+
+def late_interaction(documents: list[dict], lists: Any) -> np.ndarray:
+    with tempfile.TemporaryDirectory() as folder:
+        index = title_index(folder, titles_of(documents))
         late = LateInteraction("minilm", tokens=TOWER["tokens"], device="cpu").add(index)
-        found = [
-            late.scores(Candidates.of(Query.of_words(text), index.snapshot, ids))
-            for text, ids in lists_of(lists)
-        ]
         print(f"late interaction: {late.bytes_per_document:,.0f} bytes a title", flush=True)
-    return {
-        f"MiniLM, title, trained on {len(train):,} queries": cosines,
-        "late interaction, title": np.concatenate(found),
-    }
+        asked = [(Query.of_words(text), ids) for text, ids in lists_of(lists)]
+        return np.concatenate(
+            [late.scores(Candidates.of(query, index.snapshot, ids)) for query, ids in asked]
+        )
+
+
+def titles_of(documents: list[dict]) -> list[dict]:
+    return [{"id": one["id"], "title": str(one.get("title") or "")} for one in documents]
+
+
+def title_index(folder: str, titles: list[dict]) -> Index:
+    index = Index.create(Path(folder) / "titles", {"title": "text"})
+    index.add(titles)
+    index.commit()
+    return index
 
 
 def lists_of(data: Any) -> list[tuple[str, list]]:
@@ -272,10 +294,8 @@ def latency(lists_file: Path, data: Path) -> None:
     session = as_session(to_onnx(reader, int8=True))
     encoder = open_encoder("minilm")
     with tempfile.TemporaryDirectory() as folder:
-        index = Index.create(Path(folder) / "films", {"title": "text"})
-        films = [{"id": one["id"], "title": str(one.get("title") or "")} for one in documents_of(data)]
-        index.add(films)
-        index.commit()
+        films = titles_of(documents_of(data))
+        index = title_index(folder, films)
         titles = encoder.encode([one["title"] for one in films[:POOL]])
         late = LateInteraction("minilm", tokens=TOWER["tokens"], device="cpu").add(index)
         rows = {
