@@ -2,7 +2,7 @@
 
 python benchmarks/cross_encoders.py LISTS --checkpoint FOLDER --out SCORES [--throughput] [--epochs n]
 
-LISTS is written by `text.py --lists` and SCORES is read by `text.py --scores`, so that the training may run
+LISTS is written by `text_reranking.py LISTS --write`, which also reads SCORES, so that the training may run
 on another machine, with a GPU. The scores of training queries come from networks that were trained on the
 other half of them: a tree that learns from them sees scores as good as those it will be served. The
 throughput is that of training steps in bf16 on the same pairs: rankloop packs the pairs of a batch;

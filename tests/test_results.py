@@ -12,10 +12,7 @@ BENCHMARKS = ROOT / "benchmarks"
 FILES = sorted((BENCHMARKS / "results").glob("*.json"))
 TYPED = {
     "docs/proof.md": "written by benchmarks/nulls.py, which tests/test_nulls.py compares",
-    "docs/neural.md": "printed before there were files",
     "docs/scale.md": "estimates of a larger log, worked out from a table above them",
-    "docs/search.md": "printed before there were files",
-    "docs/text.md": "printed before there were files",
 }
 OWN_FORM = {"nulls"}  # `benchmarks/nulls.py` writes cells of its own, which tests/test_nulls.py compares
 
