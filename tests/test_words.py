@@ -252,6 +252,19 @@ def test_errors_are_in_plain_english():
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
+def described(path: Path) -> Iterator[str]:
+    """The docstrings of a module, without their examples, and its comments."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield re.sub(r">>>.*?(\n\n|$)", "", ast.get_docstring(node) or "", flags=re.DOTALL)
+    yield from re.findall(r"(?:^|\s)# (.*)", path.read_text(encoding="utf-8"))
+
+
+def test_docstrings_and_comments_are_in_plain_english():
+    wrong = {short(path): [w for one in described(path) for w in quaint(one)] for path in modules()}
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
 def test_page_texts_are_in_plain_english():
     pages = {short(path): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.html")}
     assert len(pages) > 20

@@ -88,7 +88,7 @@ def at_most(largest: int | None) -> Iterator[None]:
 def read(
     path: str | Path, kind: str, *, again: str, largest: int | None = None, offer: bool = True
 ) -> Archive:
-    """What `write` wrote to `path`; `again` says in an error how to make the file anew.
+    """What `write` wrote to `path`; `again` says in an error how to make the file again.
 
     A file that unpacks to more than `largest` bytes is refused; by default that is 200 times its size, and at
     least 64 MB. A loader of archives within archives has its `largest` from its caller, and uses `at_most`.

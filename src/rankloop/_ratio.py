@@ -125,6 +125,6 @@ def _score(
 
 
 def _quantile(units: float, confidence: float) -> float:
-    from scipy.special import stdtrit  # costs a tenth of a second: loaded when an interval is wanted
+    from scipy.special import stdtrit  # costs a tenth of a second: loaded when an interval is needed
 
     return float(stdtrit(max(units - 1, 1.0), (1 + confidence) / 2))

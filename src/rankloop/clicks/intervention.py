@@ -23,7 +23,7 @@ class Swap(NamedTuple):
 
 
 class FairPairs(NamedTuple):
-    """Neighbours exchanged with probability 1/2: ranks (1,2), (3,4), ... if `odd`, else (2,3), (4,5), ...
+    """Adjacent results swapped with probability 1/2: ranks (1,2), (3,4), ... if `odd`, else (2,3), (4,5), ...
 
     >>> str(FairPairs(odd=True))
     'fairpairs odd'

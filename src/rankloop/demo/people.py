@@ -100,7 +100,7 @@ def documents_of(data: RankingDataset) -> list[str]:
 
 
 def _exchange(log: ClickLog, page: int, first: int, last: int) -> dict[str, Any]:
-    """The exchange of two neighbours on a page, where the log records one."""
+    """The swap of two adjacent results on a page, where the log records one."""
     if log.page_intervention is None or log.original_position is None:
         return {}
     found = intervention(log.page_intervention.table[log.page_intervention.code[page]])

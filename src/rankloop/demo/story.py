@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["story"]
 
-SHOWN = 5  # results of a page that are told
+SHOWN = 5  # results of a page that are printed
 WEIGHTS = 4  # features that are named
 BAR = 24  # characters of the longest bar
 

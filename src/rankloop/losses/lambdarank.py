@@ -40,7 +40,7 @@ class LambdaRank(Loss):
     the collection, for err (by default the highest label of the call). Equal scores have no order: their
     pairs take the expected change over all orders, so that the order of rows changes nothing and the first
     tree, where all scores are equal, learns from every pair; err, map and mrr, whose change depends on all
-    that stands between, take the worst order and mean places of equal labels. The value is the weighted
+    that is ranked between, take the worst order and mean places of equal labels. The value is the weighted
     cross-entropy at the current sort. LightGBM's extra normalisations are off by default: `norm_gap` divides
     a pair by :math:`0.01 + |s_i - s_j|` (`LambdaGap`), `norm_list` scales a list by
     :math:`\log_2(1 + S) / S`, S its sum of lambdas.

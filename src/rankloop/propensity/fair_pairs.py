@@ -1,4 +1,4 @@
-"""Propensities from pages on which neighbours were exchanged in pairs."""
+"""Propensities from pages on which adjacent results were swapped in pairs."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -24,7 +24,7 @@ def click_fit(
     title: str = "Click models against the log",
     note: str = "Click rate by rank, observed and by each model.",
 ) -> Figure:
-    """Observed click rates by rank beside those of fitted models, and the perplexity of each model.
+    """Observed click rates by rank next to those of fitted models, and the perplexity of each model.
 
     `observed` is a `ClickLog`, best of pages the models were not fitted on, and `fitted` holds click models;
     or both are rates by rank, and `perplexity` is given too (1 is perfect, 2 a fair coin).

@@ -8,7 +8,7 @@ __all__ = ["Deadline", "DeadlineExceeded"]
 
 
 class DeadlineExceeded(Exception):  # noqa: N818 - what happened, not a mistake of anybody
-    """A search was given up: its time is over, or nobody waits for it any more."""
+    """A search was cancelled: its time is over, or nobody waits for it any more."""
 
 
 class Deadline:

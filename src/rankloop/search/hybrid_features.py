@@ -21,7 +21,7 @@ def hybrid_features(
     A linear ranker over them learns one weight for each from judged queries. `vectors={}` lets words alone
     find the candidates, which meaning then helps to order:
     `index.retriever(vectors={}) >> hybrid_features(index) >> LinearRanker(loss="lambdarank")`.
-    Encoders given here stand beside those of the index.
+    Encoders given here are added to those of the index.
 
     >>> import tempfile
     >>> from rankloop.search import Index

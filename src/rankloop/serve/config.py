@@ -58,7 +58,7 @@ class Limits:
     body: int = 262_144  # bytes of a request
     query: int = 500  # characters
     k: int = 100
-    seconds: float = 5.0  # a search that takes longer is given up
+    seconds: float = 5.0  # a search that takes longer is cancelled
     store_seconds: float = 30.0  # the same for a request that waits for the database
     events: int = 200  # in one batch
     documents: int = 1000  # in one batch
@@ -103,8 +103,8 @@ class Config:
 
     `index` is the folder of an index, or the address of an engine. `features` names what is logged of each
     shown document, and what is learned from; without it that is `Features.standard`. `weights` are those of
-    text fields for BM25, the first model. A share `swap_rate` of the pages outside experiments exchange two
-    neighbours among the first `swap_top` with probability 1/2: propensities are estimated from them. Every
+    text fields for BM25, the first model. A share `swap_rate` of the pages outside experiments swap two
+    adjacent results among the first `swap_top` with probability 1/2: propensities come from them. Every
     `learn_every` seconds a new ranker is learned, or once people clicked on `learn_after` pages since then; 0
     means never. `learn_budget` is "usual" (a stack of
     corrections) or "quick" (one forest), as in `unbiased.learn`. `title` and `url` name stored fields, `site`

@@ -156,7 +156,7 @@ class _InIndex:
         self.index.commit()
 
     def _whole(self, document: Given) -> Given:
-        """A document that leaves nothing of the one with its id; an encoder makes its vector anew."""
+        """A document that leaves nothing of the one with its id; an encoder computes its vector again."""
         snapshot, name = self.index.snapshot, self.index.snapshot.manifest.id_field
         row = snapshot.row(str(document[name]))
         if row < 0:

@@ -45,10 +45,10 @@ class Service:
     """An index or engine that is searched, logged and learned from; safe to use from many threads.
 
     Its parts: `store` holds what was shown and clicked, `registry` all versions, `experiments` the
-    comparisons, `versions` what serves now, `shadow` ranks pages that are not shown, `recorder` writes pages
+    comparisons, `versions` those that serve, `shadow` ranks pages that are not shown, `recorder` writes pages
     and events, `ubi` what collectors of other pages send, `searcher` answers searches, `reranker` orders
     candidates of another engine, `documents` takes documents, `rankings` are what the desk compares,
-    `learn_now` is a learning run that somebody asked for, `judge_run` a judge by language model (that of the
+    `learn_now` is a learning run that a user started, `judge_run` a judge by language model (that of the
     config, or set to one of any callable), `comparing` makes comparisons on a schedule, `hands` are pins and
     hides.
     """

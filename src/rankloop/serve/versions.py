@@ -17,7 +17,7 @@ __all__ = ["Versions"]
 
 
 class Versions:
-    """What serves at this moment, swapped without a pause when the registry or the experiments change.
+    """The versions that serve now, swapped without a pause when the registry or the experiments change.
 
     `troubles` says which versions could not be loaded.
     """
@@ -41,7 +41,7 @@ class Versions:
 
     @property
     def live(self) -> Live:
-        """What serves at this moment."""
+        """The versions that serve at this moment."""
         return self._live
 
     def model(self, version: str) -> Model:

@@ -87,7 +87,7 @@ def proximal(
     lower bound of the gain is that under the worst of four click models: the `curve` (with `trust`), the one
     that makes the clicks most likely given the new scores, and each to the power .75, which is nearer to
     taking clicks at their word. Where the people of some pages want what the others do not, as adversaries
-    do, the gain must hold for each camp alone: who is right cannot be told from clicks. Where no step has a
+    do, the gain must hold for each camp alone: clicks do not say who is right. Where no step has a
     lower bound above 0, the logged ranker stays.
 
     `scores` are of the new ranker, trained without the query of each row (`Learned.scores`): by default its

@@ -102,7 +102,7 @@ def _warning(message: Any, category: type[Warning], filename: str, lineno: int, 
 
 
 def _sentence(error: Exception) -> str | None:
-    """What a user is told; None for our own mistakes, whose traceback is wanted."""
+    """The sentence for a user; None for our own mistakes, which need their traceback."""
     if isinstance(error, ModuleNotFoundError):
         from rankloop._extras import extra_of
 

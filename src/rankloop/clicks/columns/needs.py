@@ -148,11 +148,11 @@ class Problems:
         if self._experiment(FairPairs):
             return None
         if self._experiment(Swap):
-            return "weak", "single swaps only", "exchange neighbours in all pairs with probability 1/2"
+            return "weak", "single swaps only", "swap adjacent results in all pairs with probability 1/2"
         return (
             "no",
-            "no neighbours were exchanged",
-            "exchange neighbours with probability 1/2 and log intervention",
+            "no adjacent results were swapped",
+            "swap adjacent results with probability 1/2 and log intervention",
         )
 
     def varied_pages(self) -> _Found:

@@ -1,6 +1,6 @@
 """LightGBM's sums over a team, by sockets of our own.
 
-LightGBM's sockets listen on every address of a machine and trust whoever connects. These listen on the chosen
+LightGBM's sockets listen on every address of a machine and trust any client. These listen on the chosen
 address alone, until all members are there, and a member proves that it knows the secret of the job.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["Team", "lightgbm_team"]
 
 TOGETHER = 120.0  # seconds in which all members must have connected
 GREETING = 5.0  # seconds for a stranger to prove that it is a member
-SILENCE = 3600.0  # seconds without a byte after which the others are given up
+SILENCE = 3600.0  # seconds without a byte after which the others count as lost
 _NONCE = 32
 
 _Reduce = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)
@@ -102,7 +102,7 @@ class Team:
                         waiting.modify(wire, wanted, rank)
 
     def _accept(self, listening: socket.socket, secret: bytes) -> None:
-        """Connections of the members of higher rank; strangers are hung up on."""
+        """Connections of the members of higher rank; others are disconnected."""
         end = time.monotonic() + TOGETHER
         while len(self.wires) < self.count - 1:
             listening.settimeout(max(0.01, end - time.monotonic()))
@@ -237,7 +237,7 @@ def _view(address: int, size: int) -> memoryview:
 
 
 def _ending(work: Callable[..., None]) -> Callable[..., None]:
-    """The same, but a failure ends the process: LightGBM cannot be told, and would go on with garbage."""
+    """The same, but a failure ends the process: LightGBM cannot be stopped, and would go on with garbage."""
 
     def or_end(*given: Any) -> None:
         try:

@@ -12,7 +12,7 @@ __all__ = ["parse_manifest"]
 def parse_manifest(
     content: bytes, where: str, what: str, *, kind: str, format: int, fields: Mapping[str, type], again: str
 ) -> dict[str, Any]:
-    """A manifest whose kind begins with `kind`; `again` tells a user how to make the folder anew.
+    """A manifest whose kind begins with `kind`; `again` tells a user how to make the folder again.
 
     >>> parse_manifest(b"{}", "a.json", "data set", kind="set", format=1, fields={}, again="save it again")
     Traceback (most recent call last):

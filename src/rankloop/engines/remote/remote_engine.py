@@ -139,7 +139,7 @@ class RemoteEngine(ABC):
         """Add documents, in place of those with their ids; what the local index has is not sent again.
 
         Documents are sent in batches; each is in the local index once the engine has acknowledged it, so an
-        interrupted run goes on where it stopped. `on_error="skip"` leaves invalid documents out and reports
+        interrupted run resumes where it stopped. `on_error="skip"` leaves invalid documents out and reports
         them.
         """
         one_of("on_error", on_error, ("raise", "skip"))

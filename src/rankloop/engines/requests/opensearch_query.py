@@ -22,7 +22,7 @@ class OpenSearchWriter(QueryWriter):
     """Words score in every field, as in the embedded index: the sum of the weighted BM25 of each.
 
     Phrases, words with a plus, values and ranges only filter. Clauses are `named` where the score of each is
-    wanted, which costs the engine time.
+    needed, which costs the engine time.
     """
 
     named: bool = True

@@ -1,4 +1,4 @@
-"""PiRank on a device: the smooth sort is computed anew in every pass and never stored.
+"""PiRank on a device: the smooth sort is computed again in every pass and never stored.
 
 As `kernels.neural_sort`, in order of score. A pass adds up the kernel K[r, j] of rank r and document j over
 its rows or its columns, a tile at a time; what lies between two passes is one number a document. Logits are

@@ -30,7 +30,7 @@ class DeviceTies(NamedTuple):
 
     @property
     def either(self) -> Tensor:
-        """The chance that one of two of the tie stands above the truncation."""
+        """The chance that one of two of the tie is ranked above the truncation."""
         torch = require("torch", "neural")
         below, pairs = self.size - self.inside, self.size * (self.size - 1.0)
         return torch.where(pairs > 0, 1.0 - below * (below - 1.0) / pairs.clamp(min=1.0), self.share)

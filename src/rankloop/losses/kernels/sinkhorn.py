@@ -85,7 +85,7 @@ def solve_columns(
     n = s.size
     k, v, diagonal, left = work[1][:n], work[3][:n], work[11][:n], work[12][:n]
     way, image, sums = work[13][:n], work[14][:n], work[15][:n]
-    # The diagonal, and the sums of columns at hand.
+    # The diagonal, and the sums of columns so far.
     diagonal[:] = 0.0
     sums[:] = 0.0
     for r in range(n):

@@ -28,7 +28,7 @@ _WEIGHTS = np.sin(_ANGLES) * (-1.0) ** np.arange(NODES)
 def smooth_sums(scores: Floats, slope: float, columns: Floats, *, steep: bool) -> Floats:
     r"""For each document the sums over all j of :math:`\sigma(slope (s_j - s_i))` times each column.
 
-    With `steep`, the derivative :math:`\sigma (1 - \sigma)` stands in place of the sigmoid. The document
+    With `steep`, the derivative :math:`\sigma (1 - \sigma)` takes the place of the sigmoid. The document
     itself is counted. One row a document, one column each.
 
     >>> smooth_sums(np.array([0.0, 1.0]), 1.0, np.ones((2, 1)), steep=False).round(4).tolist()

@@ -60,7 +60,7 @@ def swap_terms(
         cut = float(truncation or 1)
         within = (ranks(offsets) <= cut) / cut
         return _by_place(lists, order, hit, within, np.ones(lists.n_lists), truncation)
-    # The change depends on all that stands between: documents of one label and score take their mean place.
+    # The change depends on all that is between: documents of one label and score take their mean place.
     made, factor = gains(labels, "exp2") * 2.0**-max_label if metric == "err" else hit, np.ones(lists.n_lists)
     if metric == "err":
         terms = _err_terms(made, offsets)

@@ -17,7 +17,7 @@ class TiedRanks(NamedTuple):
 
     Tied documents have no order: whatever depends on a rank counts as its mean over their orders. By rank:
     where the tie ends (one past its last row), its size, twice its mean rank, the chance that a document of
-    it stands above the truncation, and that one of two does. By list: the ranks that can.
+    it is ranked above the truncation, and that one of two does. By list: the ranks that can.
     """
 
     end: Ints

@@ -101,7 +101,7 @@ def larger(everything: RankingDataset, held: Ints, explored: int | None) -> floa
 def bags(
     tried: Sequence[Tried], over: Folds, explored: int | None, clock: Clock, setting: Setting
 ) -> list[Bag]:
-    """One bag after another for as long as the time suffices; the first gets what time there is."""
+    """One bag after another for as long as there is time; the first gets what time there is."""
     slower = larger(over.data, over.held, explored)
     missing = over.used - over.free
     made: list[Bag] = []
@@ -120,7 +120,7 @@ def bags(
 def repeated(
     made: Sequence[Bag], over: Folds, clock: Clock, most: int, setting: Setting
 ) -> tuple[list[Bag], int]:
-    """Every bag with the models of other divisions into folds added, while the time suffices for all of them.
+    """Every bag with the models of other divisions into folds added, while there is time for all of them.
 
     Returns the bags and how many divisions they have.
     """
@@ -153,7 +153,7 @@ def refitted(
     clock: Clock,
     setting: Setting,
 ) -> tuple[list[Bag], int]:
-    """Every bag with a model of all queries added, those that count most first, while the time suffices.
+    """Every bag with a model of all queries added, those that count most first, while there is time.
 
     No queries are left to stop by: trees grow as many as before, and more as there are more documents.
     Returns the bags and how many have such a model; a network is left as it is.

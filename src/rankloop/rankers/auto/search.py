@@ -34,7 +34,7 @@ ADDED = 2e8  # numbers that these places take at most, to bound memory
 PER_CELL = {"linear": 1e-6, "neural": 6e-6, "trees": 1e-6}  # seconds of a fit: a guess
 LOADING = 4.0  # seconds that torch takes to load
 MOST_SKIPPED = 20  # candidates that the time is too short for
-FITS = 10  # that the time for trying shall suffice for; larger data is sampled
+FITS = 10  # that must fit into the time for trying; larger data is sampled
 FEWEST = 100  # queries of a sample
 SOME = 20  # queries on which a kind of model is tried out
 
@@ -151,7 +151,7 @@ def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) 
 
 
 def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
-    """Of the time, for trying: less where the rest suffices for bags of the best, or must do."""
+    """Of the time, for trying: less where the rest is enough for bags of the best, or must be."""
     one = float(np.mean([one.seconds for one in found[:6]])) if found else 0.0
     return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > BAGGED * one else MOSTLY
 

@@ -161,7 +161,7 @@ def why(
 def _changes(
     ranker: Ranker, data: RankingDataset, listed: Singles, pair: tuple[Any, Any], names: Sequence[str]
 ) -> list[Change]:
-    """Each feature is set to values of other documents; the nearest one that suffices is kept."""
+    """Each feature is set to values of other documents; the nearest one that is enough is kept."""
     upper, lower = pair
     x = listed[lower]
     tried, feature = [], []

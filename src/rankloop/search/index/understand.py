@@ -31,7 +31,7 @@ def understand(expander: Expander, fields: Iterable[int], typos: str) -> Query:
     index, if `typos` says so, and a prefix the word that it begins; of several, the one that is in the most
     documents together with the other words of the query. A prefix beside the same word is that word,
     unfinished. Candidates, features, vectors and the log follow the answer, so that a misspelt query has the
-    list of the corrected one; a prefix that somebody wrote finds all words that it begins. `typed` keeps the
+    list of the corrected one; a prefix that the user wrote finds all words that it begins. `typed` keeps the
     query as it was.
     """
     query = expander.query

@@ -49,9 +49,9 @@ class Query:
 
     The query of candidates is as it was understood, with words corrected and completed; where that differs
     from what was typed, `typed` is the query as it came, and `finds` are the clauses that candidates were
-    found by: the same, with every prefix that somebody wrote. `at` is its time (seconds since 1970), `user`
-    holds numbers about the user; both are for features. A search that is not done by the `deadline` is given
-    up; `cut` says which parts of the query were ignored.
+    found by: the same, with every prefix that the user wrote. `at` is its time (seconds since 1970), `user`
+    holds numbers about the user; both are for features. A search that is not done by the `deadline` is
+    cancelled; `cut` says which parts of the query were ignored.
     """
 
     text: str

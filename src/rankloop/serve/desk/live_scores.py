@@ -33,7 +33,7 @@ class LiveScores:
     """NDCG of each query by two versions, drawn many times with the grades that are not known.
 
     `drawn` is draws x queries x (old, new); a query without a relevant document in a draw has nan there.
-    `judged` is the share of the shown documents of each query that somebody graded.
+    `judged` is the share of the shown documents of each query that a person graded.
     """
 
     drawn: Floats

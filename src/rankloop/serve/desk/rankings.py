@@ -21,7 +21,7 @@ KEPT = 10_000  # rankings in memory
 
 
 class Rankings:
-    """The first documents of each version for each query; a new index or version is ranked anew.
+    """The first documents of each version for each query; for a new index or version they are ranked again.
 
     `model` gives a version in memory; a query may take `seconds`.
     """

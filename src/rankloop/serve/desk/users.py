@@ -35,7 +35,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")  # the hash of a visitor
 
 
 class User(NamedTuple):
-    """Somebody who logged in."""
+    """A person who logged in."""
 
     name: str
     role: str
@@ -61,7 +61,7 @@ def check_user(name: str, role: str) -> None:
 
 
 def add_user(store: "Store", name: str, role: str) -> str:
-    """Add a person; gives the token, which is not stored and cannot be told again."""
+    """Add a person; gives the token, which is not stored and cannot be shown again."""
     check_user(name, role)
     token = secrets.token_urlsafe(24)
     row = {"name": name, "role": role, "token": hashed(token), "time": time.time()}

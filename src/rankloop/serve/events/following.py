@@ -40,7 +40,7 @@ def join_following(connections: Connections, page_ids: Collection[str]) -> None:
     """Append what waits for some pages, after both are committed: of two writers, the later one sees both.
 
     A page is locked while its row, its documents and its features grow together, so that a rank is never
-    written twice, whoever writes, and however often.
+    written twice, however many write, and however often.
     """
     with connected(connections, writes=False) as connection:
         statement = select(following_pages.c.page_id).distinct()

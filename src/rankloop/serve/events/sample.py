@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["sampled_features"]
 
-AGAIN = 10  # pages that are read for each that is wanted: people come back, and queries too
+AGAIN = 10  # pages that are read for each that is needed: people come back, and queries too
 
 
 def sampled_features(

@@ -36,7 +36,7 @@ def compose(
     look_up: LookUp | None = None,
     fixed: Collection[str] = (),
 ) -> ComposedPage:
-    """One page of at most `k` documents; neighbours are exchanged only outside experiments.
+    """One page of at most `k` documents; adjacent results are swapped only outside experiments.
 
     `look_up` gives documents as candidates where the rankings have not the same snapshot. Documents that are
     `fixed`, by people, are not exchanged.

@@ -1,4 +1,4 @@
-"""Which version ranks a page, and the exchange of neighbours that estimators need."""
+"""Which version ranks a page, and the swap of adjacent results that estimators need."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def arm_of(
 
 
 def swapped(page_id: str, shown: int, rate: float, top: int) -> dict[str, Any] | None:
-    """The exchange of two neighbours on this page, if it takes part; half of those pages stay unchanged.
+    """The swap of two adjacent results on this page, if it takes part; half of those pages stay unchanged.
 
     The draw depends on the page id alone, so that a log can be checked.
 

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-AWAY = "the database does not answer; try again in a moment"  # where it is is told with the token, by /ready
+AWAY = "the database does not answer; try again in a moment"  # /ready says where it is, with the token
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message
@@ -87,7 +87,7 @@ def metrics_of(request: Request) -> "Metrics":
 
 
 async def in_search_thread(request: Request, work: Callable[[Deadline], BaseModel | Response]) -> Response:
-    """Compute beside the event loop, by `limits.seconds` from now; given up when the client hangs up.
+    """Compute beside the event loop, by `limits.seconds` from now; cancelled when the client disconnects.
 
     Requests beyond the threads wait in line, and `Busy` is raised where the line is too long.
     """

@@ -19,7 +19,7 @@ STATIC = "/static/"
 class Compression:
     """Middleware: gzip where the client takes it.
 
-    A page with the token of a form beside text that somebody else chose is not compressed: the length of such
+    A page with the token of a form beside text that others chose is not compressed: the length of such
     a page tells how much of the token was guessed (the BREACH attack).
     """
 

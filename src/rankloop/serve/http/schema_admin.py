@@ -42,13 +42,13 @@ class ModelsAnswer(BaseModel):
 
 
 class PromoteRequest(StrictModel):
-    """The version that shall serve everybody."""
+    """The version to serve to everyone."""
 
     version: Annotated[str, Field(min_length=1, max_length=50, examples=["v2"])]
 
 
 class RoleRequest(StrictModel):
-    """The version that shall be shadow or canary; none ends it. `share` of the people get a canary."""
+    """The version to make shadow or canary; none ends it. `share` of the people get a canary."""
 
     version: Annotated[str | None, Field(max_length=50)] = None
     share: Annotated[float, Field(gt=0, le=1)] = 0.05

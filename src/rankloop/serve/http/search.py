@@ -99,7 +99,7 @@ async def suggest(request: Request, query: QueryText, n: Annotated[int, Query(ge
 
 
 async def _counted_page(request: Request, told: bool, work: Callable[..., SearchAnswer]) -> Response:
-    """The page that `work` makes for an address and by a deadline; who ranked it is told with the token."""
+    """The page that `work` makes for an address and by a deadline; with the token also its ranker."""
     metrics = metrics_of(request)
 
     def counted(deadline: Deadline) -> SearchAnswer:

@@ -34,7 +34,7 @@ class Busy(Exception):  # noqa: N818 - what happened, not a mistake of anybody
 
 
 class ClientGone(Exception):  # noqa: N818
-    """The client hung up before its answer was ready."""
+    """The client disconnected before its answer was ready."""
 
 
 class SearchThreads:
@@ -93,7 +93,7 @@ class SearchThreads:
                 one.may_go_on.set()
 
     def _lighter_runs(self, client: str) -> bool:
-        """Whether somebody's search runs who used much less than a heavy client."""
+        """Whether a search runs of a client that used much less than a heavy one."""
         used = self._lately(client)
         if used <= HEAVY * self._most_lately:
             return False

@@ -1,4 +1,4 @@
-"""What became of one person's clicks: where the documents stood before a version was learned, and now."""
+"""What was learned from one person's clicks: where the documents were before, and are now."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ SHOWN = 10  # the last ones
 
 @dataclass(frozen=True)
 class OwnClick:
-    """A document that somebody clicked for a query: at which rank, how often, and its ranks in two versions.
+    """A document that a person clicked for a query: at which rank, how often, and its ranks in two versions.
 
     `weight` is what a click at that rank counts, which undoes how rarely the rank is seen; a rank is None
     below the first ten.

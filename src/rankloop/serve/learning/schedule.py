@@ -1,4 +1,4 @@
-"""Learning on a schedule, and when somebody asks for it."""
+"""Learning on a schedule, and on request."""
 
 import logging
 import threading
@@ -77,7 +77,7 @@ class Schedule:
 
 
 class LearnNow:
-    """A run that somebody asked for; `message` says how the last one ended."""
+    """A run that a user asked for; `message` says how the last one ended."""
 
     def __init__(self, config: Config) -> None:
         self.message = ""

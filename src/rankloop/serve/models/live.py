@@ -85,7 +85,7 @@ def _logged(query: Query) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """All that a request reads about what serves, replaced as a whole."""
+    """All that a request reads about the versions that serve, replaced as a whole."""
 
     roles: "Roles"
     experiments: "tuple[Experiment, ...]"

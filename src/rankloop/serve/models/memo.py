@@ -23,7 +23,7 @@ class Memo:
         self.path = path
 
     def note(self, version: Version) -> None:
-        """Remember what serves now."""
+        """Remember the versions that serve now."""
         with replacing(self.path) as beside:
             beside.write_text(json.dumps({"production": version.version, "sha256": version.sha256}))
 

@@ -46,7 +46,7 @@ class Draw:
 
     @property
     def group(self) -> str:
-        """What stands in the column `experiment` of its page."""
+        """The value of the column `experiment` of its page."""
         return pages_of(self.version, self.learning.run)
 
     def noted(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def bandit_of(learning: "Learning") -> "Bandit":
 
 
 def pages_of(version: str, run: int) -> str:
-    """What stands in the column `experiment` of the pages of a run."""
+    """The value of the column `experiment` of the pages of a run."""
     return f"online {version} {run}"
 
 

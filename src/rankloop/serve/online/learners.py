@@ -63,7 +63,7 @@ class Learners:
         return known
 
     def applied(self, live: "Live", before: "Live | None", best: "Callable[[str], Model]") -> "Live":
-        """What serves, with what was learned until now; a version without news stays the same object."""
+        """The live versions, with what was learned so far; a version without news stays the same object."""
         models = dict(live.models)
         for version, model in live.models.items():
             if model.learning is None:

@@ -1,4 +1,4 @@
-"""The loop on one page: shown, clicked, the bias of ranks, what was learned, the gate, what serves."""
+"""The loop on one page: shown, clicked, the bias of ranks, what was learned, the gate, production."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -177,7 +177,7 @@ def _clicked(service: "Service") -> int | None:
 
 
 def _own(request: Request, run: LearningRun) -> list[tuple[OwnClick, str]]:
-    """What became of the clicks of this visitor, with titles."""
+    """What was learned from the clicks of this visitor, with titles."""
     service, who = service_of(request), visitor(request)
     user = None if who.new else service.recorder.user(who.id)
     if user is None:

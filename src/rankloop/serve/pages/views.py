@@ -109,7 +109,7 @@ def view(
 
 
 def _has_prefix(query: str, index: Searchable) -> bool:
-    """Whether somebody wrote a prefix, which finds more than the one word that it is understood as."""
+    """Whether the user wrote a prefix, which finds more than the one word that it is understood as."""
     return "*" in query and any(one.kind == "prefix" for one in Query.parse(query, index.fields).clauses)
 
 
