@@ -1,16 +1,18 @@
-"""Learning from clicks in 48 worlds: 24 to develop on, and 24 that are looked at only to report.
+"""Learning from clicks in 72 worlds: 24 to develop on, and 48 that are looked at only to report.
 
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
-python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]
+python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]      (or earlier)
 
 Everything that is finished (a contender in a world) is a line of the file --out, the cheapest worlds first
 (by pages times features); a command that was stopped, or ran into its time limit, goes on from there when it
 is started again. Worlds are made by `rankloop.clicks.World`; real features and labels are read from the
 folder that RANKLOOP_DATA names.
 
-The split, once and for all: world number i, from 0 to 47, is what `recipe(i)` says. Numbers below 24 (d00 to
-d23, seeds 10000 to 10023) are for development, the others (r24 to r47, seeds 20024 to 20047) for reporting.
-No choice of `learn` may be made on a reporting world; docs/unbiased.md says when they were opened.
+The split, once and for all: world number i, from 0 to 71, is what `recipe(i)` says. Numbers below 24 (d00 to
+d23, seeds 10000 to 10023) are for development, the others for reporting: r24 to r47 (seeds 20024 to 20047,
+`earlier`) were looked at with settings that have been changed since, r48 to r71 (seeds 30048 to 30071) are
+those of the documentation. No choice of `learn` may be made on a reporting world; docs/unbiased.md says when
+they were opened.
 """
 
 import argparse
@@ -34,9 +36,16 @@ from rankloop.metrics import ndcg
 from results import benchmark, record
 from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
-WORLDS, DEVELOPMENT = 48, 24
+SETS = {"development": range(24), "earlier": range(24, 48), "reporting": range(48, 72)}
 PEOPLE = ("1/k", "baidu", "trust", "cascade", "dbn", "saturation", "mixture", "adversarial")
-SIDE_BY_SIDE = {9: "grid", 17: "carousel", 33: "grid", 41: "carousel"}  # in place of baidu
+SIDE_BY_SIDE = {
+    9: "grid",
+    17: "carousel",
+    33: "grid",
+    41: "carousel",
+    57: "grid",
+    65: "carousel",
+}  # not baidu
 LOGGERS: tuple[dict[str, Any], ...] = (
     {"loggers": (0.1,)},
     {"loggers": (0.9,)},
@@ -49,13 +58,13 @@ LOGGERS: tuple[dict[str, Any], ...] = (
     {"loggers": (0.2, 0.5, 0.9)},
 )
 SESSIONS = (20_000, 5_000, 50_000, 10_000, 20_000, 100_000, 5_000, 20_000, 200_000, 10_000, 500_000)
-LARGEST = {29: 5_000_000, 42: 5_000_000}  # two worlds of reporting
+LARGEST = dict.fromkeys((29, 42, 53, 66), 5_000_000)  # two worlds of each set for reporting
 FEATURES = (20, 5, 60, 20, 1, 200, 20, 1000, 10, 40, 20, 100, 2)
 DOCUMENTS = (20, 10, 40, 15, 100)
 NOISE = (0.35, 0.7, 0.1)
 KINDS = (*UTILITIES, "labels")
 PAGES = 300_000  # that peers are given at most, which take one list per page
-SETS = ("lightgbm_lambdarank", "webis_clueweb09_letor")
+JUDGED = ("lightgbm_lambdarank", "webis_clueweb09_letor")
 FULL, LEARN, NAIVE = "full information", "learn", "naive trees"
 PEERS = (NAIVE, "LightGBM position", "XGBoost unbiased")
 CEILING = "oracle IPS"
@@ -76,7 +85,7 @@ def recipe(number: int) -> World:
         features=FEATURES[number % len(FEATURES)],
         documents=DOCUMENTS[(number + turn) % len(DOCUMENTS)],
         noise=NOISE[number % len(NOISE)],
-        seed=(10_000 if number < DEVELOPMENT else 20_000) + number,
+        seed=10_000 * (1 + number // 24) + number,
     )
 
 
@@ -87,12 +96,12 @@ def cost(number: int) -> tuple[int, int]:
 
 
 def named(number: int) -> str:
-    return f"{'d' if number < DEVELOPMENT else 'r'}{number:02d}"
+    return f"{'d' if number in SETS['development'] else 'r'}{number:02d}"
 
 
 def drawn(number: int) -> Drawn:
     world = recipe(number)
-    return world.draw(judged(SETS[number % len(SETS)]) if world.utility == "labels" else None)
+    return world.draw(judged(JUDGED[number % len(JUDGED)]) if world.utility == "labels" else None)
 
 
 def judged(name: str) -> tuple[rl.RankingDataset, rl.RankingDataset]:
@@ -238,7 +247,7 @@ def read(path: Path, budget: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("set", choices=("development", "reporting"))
+    parser.add_argument("set", choices=tuple(SETS))
     parser.add_argument("--minutes", type=float, default=60.0, help="nothing is started after these")
     parser.add_argument("--budget", default="usual", help="of learn: quick, usual or large")
     parser.add_argument("--methods", choices=("all", "learn", "others"), default="all", help="to run now")
@@ -250,10 +259,9 @@ def main() -> None:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     known = read(arguments.out, arguments.budget)
-    numbers = range(DEVELOPMENT) if arguments.set == "development" else range(DEVELOPMENT, WORLDS)
     wanted = [
         one
-        for one in sorted(numbers, key=cost)
+        for one in sorted(SETS[arguments.set], key=cost)
         if (named(one) in arguments.only or not arguments.only) and recipe(one).sessions <= arguments.most
     ]
     methods = (*PEERS, CEILING, LEARN, FULL)

@@ -220,6 +220,14 @@ def test_same_seed_same_ranker_and_counts_will_do(weak):
     np.testing.assert_allclose(one.ranker.predict(weak.test), three.ranker.predict(weak.test), rtol=1e-6)
 
 
+def test_a_curve_is_taken_in_full_unless_the_logger_was_good(weak):
+    found = learn(weak.log, hidden(weak), rankers=FEW)
+    assert found.power > 0.95
+    np.testing.assert_allclose(found.curve[:4] ** found.power, 1.0 / np.arange(1, 5), rtol=0.3)
+    strong = World(queries=250, sessions=6000, loggers=(0.95,), seed=5).draw()
+    assert learn(strong.log, hidden(strong), rankers=FEW).power < 0.95
+
+
 def test_a_given_curve_is_kept(weak):
     few = {"one": candidates(trees=5, threads=1)["linear leaves"]}
     theta = 1.0 / np.arange(1, 11)

@@ -14,6 +14,7 @@ from rankloop.unbiased.affine import affine_relevance
 from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import tempered
 from rankloop.unbiased.estimation.labels import rows_of
+from rankloop.unbiased.estimation.not_shown import not_shown
 from rankloop.unbiased.estimation.straight import Straight, straight
 from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
@@ -61,6 +62,7 @@ def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
         found |= _by_curve(name, one, shapes)
     found["two towers"] = _two_towers(seen, shapes.lines)
     found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
+    found["pairs, half, all documents"] = _all_documents(half, shapes.pairs)
     return found
 
 
@@ -109,6 +111,15 @@ def fitted(correction: Correction, kept: Bools) -> Member | None:
 def _pairs(seen: Evidence, shape: LambdaMART) -> Correction:
     """LambdaMART on clicks per examination, one list a query."""
     return lambda kept: _on_labels(seen, affine_relevance(seen), kept, shape)
+
+
+def _all_documents(seen: Evidence, shape: LambdaMART) -> Correction:
+    """The same with documents that were never shown, which count as irrelevant: a good logger knew why.
+
+    How good it was is for the clicks to say, as of all corrections.
+    """
+    y = affine_relevance(seen)
+    return lambda kept: _on_labels(seen, y, kept | not_shown(seen, kept), shape)
 
 
 def _on_labels(seen: Evidence, y: Floats, kept: Bools, shape: LambdaMART) -> LambdaMART:

@@ -26,8 +26,8 @@ __all__ = ["Larger", "Stacked", "out_of_fold", "stacked"]
 
 TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
 BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
-POWER = 0.75  # of a learned curve, at first
-STEEPEST, KNOWN = 0.9, 0.5  # its power: the first, less the second times the agreement with the order shown
+STEEPEST, KNOWN = 1.1, 0.4  # the power of a curve: the first, less the second times the agreement, at most 1
+TRUSTED = 0.9, 0.5  # the same for a curve with trust
 HEAD = "likelihood, half"
 SMALL = 0.005  # a share of the weights that is left out
 FLAT = 1e-8  # the spread of a column that says nothing
@@ -158,16 +158,16 @@ def _explained(z: Floats, seen: Evidence, *, learn: bool, floors: bool) -> Expla
     """The most likely weights under a curve, which is learned or that of the evidence.
 
     A learned curve is tempered: position takes credit for what a logger knows and the features do not tell,
-    so that such a curve is too steep, the more so the better the logger. With `floors` some clicks at each
-    rank do not depend on relevance, and how many is fitted too: where they are many, they are called trust.
+    so that such a curve is too steep, the more so the better the logger (the agreement of the new order with
+    the one shown). Clicks that do not depend on relevance are called trust where they are many. With
+    `floors` they are fitted beside a curve that is kept.
     """
     if learn:
         plain, trusting = curve_of_stack(z, seen), curve_of_stack(z, seen, trust=True)
-        first = curve_of_stack(z, _biased(seen, trusting, POWER), curve=False)
-        power = STEEPEST - KNOWN * max(agreement(z @ first.weights, seen), 0.0)
-        weighed = _biased(seen, trusting, power)
         clear = trusting.trust[0] > TRUST and plain.cost - trusting.cost > BETTER
-        shown = trusting if clear else plain
+        shown, (steepest, known) = (trusting, TRUSTED) if clear else (plain, (STEEPEST, KNOWN))
+        power = min(steepest - known * max(agreement(z @ shown.weights, seen), 0.0), 1.0)
+        weighed = _biased(seen, shown, power)
     elif floors:
         power, doubt = 1.0, curve_of_stack(z, seen, curve=False, trust=True).trust[seen.position - 1]
         weighed = replace(seen, alpha=seen.alpha * (1 - doubt), beta=seen.alpha * doubt)
