@@ -18,6 +18,7 @@ from rankloop.propensity import (
     regression_em,
     swap_intervention,
 )
+from rankloop.propensity.fitting.likelihood import JointLikelihood
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +167,36 @@ def test_a_feature_that_shows_everything_leaves_nothing_hidden():
     report = identifiability(simulate(data, logging_policy=random, user=user, sessions=40_000, k=3), data)
     assert report.explained > 0.9
     assert max(report.bias) < 0.02
+
+
+def test_what_is_absorbed_beside_fitting_again():
+    """A small change of one theta, all else fitted again by plain Newton steps."""
+    data = synthetic(40, 6, 3, seed=2)
+    log = simulate(data, logging_policy=data.X[:, 0], sessions=20_000, k=4, temperature=1.0, seed=2)
+    joint = JointLikelihood(aggregate(log), data)
+    point = joint.fit()
+    best, information = joint._value(point), joint.information(point)
+    for rank, share in enumerate(joint.absorbed(point)[1:]):
+        at = joint.X.shape[1] + rank
+        others = np.delete(np.arange(len(point)), at)
+        moved = point.copy()
+        moved[at] += 0.02
+        held = best - joint._value(moved)
+        for _ in range(5):
+            slope = joint.score(moved).sum(axis=0) - joint._prior() * moved
+            moved[others] += np.linalg.solve(information[np.ix_(others, others)], slope[others])
+        assert 1 - (best - joint._value(moved)) / held == pytest.approx(share, abs=0.05)
+
+
+def test_a_feature_that_is_the_rank_absorbs_everything():
+    order = np.tile(np.arange(4.0), 300)
+    noise = np.random.default_rng(0).normal(size=(1200, 1))
+    grades = np.random.default_rng(1).integers(0, 5, 1200)
+    absorbed = {}
+    for name, X in {"rank": -np.log1p(order)[:, None], "noise": noise}.items():
+        data = RankingDataset.from_groups(X, grades, np.full(300, 4))
+        log = simulate(data, logging_policy=-order, sessions=30_000, k=4, seed=1)
+        absorbed[name] = identifiability(log, data).absorbed
+    assert min(absorbed["rank"][1:]) > 0.9
+    assert max(absorbed["noise"][1:]) < 0.7
+    assert absorbed["rank"][0] == 0

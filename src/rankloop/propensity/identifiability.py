@@ -44,6 +44,8 @@ class Identifiability:
     features move log theta from the plain click rates, `bias` how much further relevance that they do not
     explain would move it if the logging policy knew it as well (Altonji et al., 2005): the error to expect of
     a joint fit. `explained` is the share of the variance of relevance, at one rank, that features explain.
+    `absorbed` says for each rank how much of the fall in likelihood is undone when its theta is changed and
+    all else is fitted again: near 1, relevance takes the place of position and clicks do not tell them apart.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -53,6 +55,7 @@ class Identifiability:
     shift: tuple[float, ...] | None
     bias: tuple[float, ...] | None
     explained: float | None
+    absorbed: tuple[float, ...] | None
     fixes: tuple[PlannedSwap, ...]
 
     @property
@@ -115,12 +118,14 @@ class Identifiability:
             None if parts["shift"] is None else tuple(parts["shift"]),
             None if parts["bias"] is None else tuple(parts["bias"]),
             parts["explained"],
+            None if parts.get("absorbed") is None else tuple(parts["absorbed"]),
             tuple(PlannedSwap(**one) for one in parts["fixes"]),
         )
 
     def __repr__(self) -> str:
         heads = "" if self.overlap is None else "  overlap"
         heads += "" if self.shift is None else "    shift     bias"
+        heads += "" if self.absorbed is None else " absorbed"
         verdict = "the curve can be trusted" if self.trusted else "do not trust a joint fit of this log"
         lines = [verdict, *(f"- {one}" for one in self.warnings), "", f"rank  expected error{heads}"]
         for rank, error in enumerate(self.standard_error, 1):
@@ -128,6 +133,7 @@ class Identifiability:
             alike = "" if self.overlap is None else f"{self.overlap[rank - 1]:>9.0%}"
             alike += "" if self.shift is None else f"{np.expm1(self.shift[rank - 1]):>+9.0%}"
             alike += "" if self.bias is None else f"{np.expm1(self.bias[rank - 1]):>9.0%}"
+            alike += "" if self.absorbed is None else f"{self.absorbed[rank - 1]:>9.0%}"
             lines.append(f"{rank:>4}  {written:>14}{alike}")
         if self.fixes:
             lines += ["", "what would fix it:"]
@@ -171,7 +177,7 @@ def identifiability(
         edges,
         tuple(None if not np.isfinite(one) else float(one) for one in error),
         None if data is None else overlap_of_features(counts, data, len(rates)),
-        *((None, None, None) if data is None else hidden_relevance(counts, data, rates)),
+        *((None, None, None, None) if data is None else hidden_relevance(counts, data, rates)),
         _fixes(rates, error),
     )
 

@@ -40,11 +40,12 @@ def overlap_of_features(counts: Aggregate, data: RankingDataset, ranks: int) -> 
 
 def hidden_relevance(
     counts: Aggregate, data: RankingDataset, rates: Floats
-) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None, float | None]:
-    """How far features move log theta, how far other relevance may, and the share that features explain."""
+) -> tuple[tuple[float, ...] | None, tuple[float, ...] | None, float | None, tuple[float, ...] | None]:
+    """How far features move log theta, how far other relevance may, the share that features explain, and
+    what the rest of the model absorbs of a change at one rank."""
     clicks = np.bincount(counts.position - 1, counts.clicks, len(rates))
     if len(rates) < 2 or np.any(clicks == 0):
-        return None, None, None
+        return None, None, None, None
     joint = JointLikelihood(counts, data)
     point = joint.fit()
     shift = np.append(0.0, point[1 - len(rates) :]) - np.log(rates / rates[0])
@@ -53,4 +54,4 @@ def hidden_relevance(
     ratio = 1.0 if unseen is None else float(np.sqrt(unseen / max(shown, 1e-12)))
     bias = np.minimum(np.abs(shift) * ratio, 10.0)
     explained = None if unseen is None else shown / max(shown + unseen, 1e-12)
-    return tuple(shift.tolist()), tuple(bias.tolist()), explained
+    return tuple(shift.tolist()), tuple(bias.tolist()), explained, joint.absorbed(point)

@@ -97,6 +97,15 @@ class JointLikelihood:
         out[width:, width:] += np.diag(weight[:, 1:].sum(axis=0))
         return out
 
+    def absorbed(self, point: Floats) -> tuple[float, ...]:
+        """Move log theta of one rank, fit all else again: the share of the fall in likelihood that is undone.
+
+        To second order, so that nothing is fitted again; 0 for rank 1, which is held.
+        """
+        information = self.information(point)
+        alone = 1.0 / (np.diag(information) * np.diag(np.linalg.inv(information)))
+        return (0.0, *np.clip(1.0 - alone[self.X.shape[1] :], 0.0, 1.0).tolist())
+
     def _by_rank(self, values: Floats) -> Floats:
         shape = (len(self.X), self.ranks)
         return np.asarray(csr_array((values, (self.document, self.rank)), shape=shape).toarray())
