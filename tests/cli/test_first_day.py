@@ -370,8 +370,7 @@ def test_a_column_that_is_missing_is_named_by_an_option(at, capsys, monkeypatch,
     assert f"with {hint}; known: " in capsys.readouterr().err
 
 
-def test_a_warning_is_a_sentence_without_a_place_in_our_code(monkeypatch):
-    monkeypatch.setattr("warnings.formatwarning", warnings.formatwarning)  # put back at the end
+def test_a_warning_is_a_sentence_without_a_place_in_our_code():
     with in_one_sentence():
         told = [warnings.formatwarning("short", kind, "a.py", 3) for kind in (UserWarning, RuntimeWarning)]
     assert told == ["rankloop: warning: short\n", "a.py:3: RuntimeWarning: short\n"]
@@ -393,3 +392,27 @@ def test_columns_of_a_log_are_named_on_every_command_that_reads_one(at, tmp_path
         assert json.loads(output[output.index("{") :])
     run("report", tmp_path / "log.csv", "--columns", named, "-o", tmp_path / "log.html")
     assert "Click log" in (tmp_path / "log.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["convert", "hdfs:///a/b.txt", "c.parquet"], "and hdfs:///a/b.txt is an address; copy it first"),
+        (["check", "s3://a/b.index"], "and s3://a/b.index is an address; copy it first"),
+    ],
+)
+def test_an_address_where_a_file_is_wanted_is_refused_as_it_was_typed(monkeypatch, capsys, words, sentence):
+    monkeypatch.setattr(sys, "argv", ["rankloop", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_file_system_that_wants_a_package_says_so_in_a_sentence(capsys):
+    with pytest.raises(SystemExit) as ended, in_one_sentence():
+        raise ImportError("Install s3fs to access S3")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "rankloop: install s3fs to access S3\n"
+    with pytest.raises(ImportError, match="cannot import name"), in_one_sentence():
+        raise ImportError("cannot import name 'x' from 'rankloop'")

@@ -1,8 +1,11 @@
 """How commands show themselves: the words for types in their help, and mistakes as one sentence."""
 
+import re
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -25,6 +28,7 @@ _SPELLED = {
     "unknown column 'qid'": "no column 'qid'; name the one of queries with --qid",
     "unknown column 'label'": "no column 'label'; name the one of labels with --label",
 }
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # as a path has it
 # Libraries whose own exceptions are complaints about the input.
 _LIBRARIES = ("catboost", "lightgbm", "polars", "pyarrow", "sqlalchemy", "xgboost", "zipfile", "zstandard")
 
@@ -37,6 +41,8 @@ class Commands(TyperGroup):
         for command in (found, *getattr(found, "commands", {}).values()):
             for param in getattr(command, "params", ()):
                 _name_type(param)
+            if command is not None and not hasattr(command, "commands"):
+                _refuse_addresses(command)
         return found
 
     def invoke(self, ctx: Any) -> Any:
@@ -75,10 +81,29 @@ def _name_type(param: Any) -> None:
         param.metavar = f"<{_WORDS.get(getattr(name, '__name__', ''), 'text')}>"
 
 
+def _refuse_addresses(command: Any) -> None:
+    """Have a command refuse an address where it wants a file of this machine; as a path it lost a slash."""
+    if getattr(command, "checked", False):
+        return
+    invoke = command.invoke
+
+    def checked(ctx: Any) -> Any:
+        for value in ctx.params.values():
+            for one in value if isinstance(value, list | tuple) else (value,):
+                if isinstance(one, Path) and _ADDRESS.match(str(one)):
+                    given = next((word for word in sys.argv if Path(word) == one), str(one))
+                    raise ValueError(
+                        f"a file of this machine is wanted here, and {given} is an address; copy it first"
+                    )
+        return invoke(ctx)
+
+    command.invoke, command.checked = checked, True
+
+
 @contextmanager
 def in_one_sentence() -> Iterator[None]:
     """A user's mistake ends in one sentence and status 2, an interruption in 130; warnings are sentences."""
-    warnings.formatwarning = _warning
+    before, warnings.formatwarning = warnings.formatwarning, _warning
     try:
         yield
     except KeyboardInterrupt:
@@ -92,6 +117,8 @@ def in_one_sentence() -> Iterator[None]:
             raise
         typer.echo(f"rankloop: {said}", err=True)
         raise SystemExit(2) from None
+    finally:
+        warnings.formatwarning = before
 
 
 def _warning(message: Any, category: type[Warning], filename: str, lineno: int, line: Any = None) -> str:
@@ -110,6 +137,8 @@ def _sentence(error: Exception) -> str | None:
         if extra is not None and "pip install" not in str(error):
             return f"this needs {error.name}; install it with: pip install 'rankloop[{extra}]'"
         return str(error)
+    if isinstance(error, ImportError) and "nstall" in str(error):  # what a file system or a database wants
+        return f"{str(error)[:1].lower()}{str(error)[1:]}"
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not in UTF-8 (byte {error.start}); convert it to UTF-8, or name another file"
     if isinstance(error, FileExistsError | NotADirectoryError) and error.filename is not None:
