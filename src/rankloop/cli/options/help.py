@@ -93,7 +93,7 @@ def _refuse_addresses(command: Any) -> None:
                 if isinstance(one, Path) and _ADDRESS.match(str(one)):
                     given = next((word for word in sys.argv if Path(word) == one), str(one))
                     raise ValueError(
-                        f"a file of this machine is wanted here, and {given} is an address; copy it first"
+                        f"a file of this machine is needed here, and {given} is an address; copy it first"
                     )
         return invoke(ctx)
 
