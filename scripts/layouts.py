@@ -54,6 +54,17 @@ LAYOUTS = {
         },
         {"synthetic": "`rl.synthetic`"},
     ),
+    "first_minutes/minutes": Layout(
+        {
+            "user": "{user}",
+            "install": "{install}",
+            "pip, s": "{pip:.1f}",
+            "its CPU, s": "{pip_cpu:.1f}",
+            "commands, s": "{commands:.1f}",
+            "their CPU, s": "{commands_cpu:.1f}",
+            "minutes (bar 5)": "{minutes:.2f}",
+        }
+    ),
     "tune/sets": Layout(
         {
             "set": "{set}",
