@@ -82,7 +82,7 @@ def _name_type(param: Any) -> None:
 
 
 def _refuse_addresses(command: Any) -> None:
-    """Have a command refuse an address where it wants a file of this machine; as a path it lost a slash."""
+    """Have a command refuse an address where it needs a file of this machine; as a path it lost a slash."""
     if getattr(command, "checked", False):
         return
     invoke = command.invoke
@@ -137,7 +137,7 @@ def _sentence(error: Exception) -> str | None:
         if extra is not None and "pip install" not in str(error):
             return f"this needs {error.name}; install it with: pip install 'rankloop[{extra}]'"
         return str(error)
-    if isinstance(error, ImportError) and "nstall" in str(error):  # what a file system or a database wants
+    if isinstance(error, ImportError) and "nstall" in str(error):  # what a file system or a database needs
         return f"{str(error)[:1].lower()}{str(error)[1:]}"
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not in UTF-8 (byte {error.start}); convert it to UTF-8, or name another file"
