@@ -7,7 +7,7 @@ import numpy as np
 
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
-from rankloop.clicks.fitting.bound import said_if_bound
+from rankloop.clicks.fitting.bound import warn_if_bound
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts, factors
 from rankloop.clicks.fitting.fit import Problem, Values
@@ -45,13 +45,8 @@ class PBM(ClickModel):
         problem.held["examination"] = np.arange(seen.depth) == 0
         problem.alike["examination"] = cells.relative_rates(seen.depth, 0)
         if self.examination is None:
-            problem.check = lambda values: said_if_bound(
-                cells,
-                values["attraction"],
-                values["examination"],
-                problem.held["examination"],
-                lambda rank: f"rank {rank + 1}",
-            )
+            held = problem.held["examination"]
+            problem.check = lambda values: warn_if_bound(cells, values, held, lambda rank: f"rank {rank + 1}")
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:

@@ -45,7 +45,7 @@ def read_clicks(
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
     if format is None:
-        format = _told(source)
+        format = _format_of(source)
     if format in (None, *_SCANS):
         from rankloop.clicks.columns.streamed import log_of_scan
 
@@ -75,7 +75,7 @@ def read_clicks(
     return _bounded(readers[format](source), source, deepest)
 
 
-def _told(path: Path) -> str | None:
+def _format_of(path: Path) -> str | None:
     """The format that a file has by its content, if it is none of a table."""
     if not path.is_file():
         return None

@@ -77,7 +77,7 @@ def read_ubi(
         raise ValueError(
             "no query has the results that were shown; UBI needs query_response_hit_ids in ubi_queries, or "
             f"events named {' or '.join(map(repr, shown))} with event_attributes.object.object_id and "
-            f".position.ordinal{_told(counts)}"
+            f".position.ordinal{_counted(counts)}"
         )
     names = _Row._fields
     columns = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
@@ -245,5 +245,5 @@ def _known(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return kept
 
 
-def _told(counts: "Counter[str]") -> str:
+def _counted(counts: "Counter[str]") -> str:
     return "; left out: " + ", ".join(f"{n:,} {what}" for what, n in counts.items()) if counts else ""

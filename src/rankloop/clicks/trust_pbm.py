@@ -12,7 +12,7 @@ from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts, mixture
 from rankloop.clicks.fitting.fit import Problem, Values
-from rankloop.clicks.fitting.linked import said_if_apart
+from rankloop.clicks.fitting.linked import warn_if_apart
 from rankloop.clicks.fitting.pages import Pages
 from rankloop.clicks.fitting.slopes import Slopes, slopes_of
 
@@ -75,7 +75,7 @@ class TrustPBM(ClickModel):
         problem = self._make(seen, expect, relevant=relevant, other=other)
         problem.held["relevant"] = rank == 1
         if self.relevant is None or self.other is None:
-            problem.check = lambda values: said_if_apart(cells, seen.depth)
+            problem.check = lambda values: warn_if_apart(cells, seen.depth)
         return problem
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:

@@ -8,7 +8,7 @@ import numpy as np
 from rankloop._arrays import Floats, Ints32
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
-from rankloop.clicks.fitting.bound import said_if_bound
+from rankloop.clicks.fitting.bound import warn_if_bound
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts, factors
 from rankloop.clicks.fitting.fit import Problem, Values
@@ -52,12 +52,9 @@ class UBM(ClickModel):
         problem.held["examination"] = np.arange(depth * (depth + 1)) == 0
         problem.alike["examination"] = cells.relative_rates(depth * (depth + 1), 0)
         if self.examination is None:
-            problem.check = lambda values: said_if_bound(
-                cells,
-                values["attraction"],
-                values["examination"],
-                problem.held["examination"],
-                lambda factor: _place(*divmod(factor, depth + 1)),
+            held = problem.held["examination"]
+            problem.check = lambda values: warn_if_bound(
+                cells, values, held, lambda factor: _place(*divmod(factor, depth + 1))
             )
         return problem
 

@@ -11,7 +11,7 @@ from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import DRAWS, grouped, weights_of, with_draws
-from rankloop.propensity.fitting.people import said_if_few
+from rankloop.propensity.fitting.people import warn_if_few
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["ContextualPropensity", "contextual"]
@@ -96,7 +96,7 @@ def contextual(
     if layout is not None and log.page_layout is not None:
         X = X[log.page_layout.values.astype(np.str_) == layout]
     log, layout = one_layout(log, layout)
-    said_if_few(log, "contextual")
+    warn_if_few(log, "contextual")
     ranks = min(log.n_positions, depth or log.n_positions)
     context, page_context = np.unique(X, axis=0, return_inverse=True)
     mean, scale = X.mean(axis=0), X.std(axis=0)

@@ -9,7 +9,7 @@ from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import DRAWS, grouped, weights_of, with_draws
 from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.fitting.likelihood import JointLikelihood
-from rankloop.propensity.fitting.people import said_if_few
+from rankloop.propensity.fitting.people import warn_if_few
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["regression_em"]
@@ -45,7 +45,7 @@ def regression_em(
     if isinstance(log, ClickLog):
         log, layout = one_layout(log, layout)
     report = report_first(log, data, "regression_em")
-    said_if_few(log, "regression_em")
+    warn_if_few(log, "regression_em")
     counts = aggregate(log) if isinstance(log, ClickLog) else log
     cells = JointLikelihood(counts, data, depth)
     point = cells.fit(iterations)

@@ -87,7 +87,7 @@ class Documents:
                     yield _InIndex(index)
             self._searched.refresh()
         except IndexLocked as error:
-            raise DocumentsBusy(_said(error)) from None
+            raise DocumentsBusy(_busy(error)) from None
         finally:
             self._turn.release()
 
@@ -206,6 +206,6 @@ def _locked(index: Index) -> Iterator[Index]:
         yield index
 
 
-def _said(error: IndexLocked) -> str:
+def _busy(error: IndexLocked) -> str:
     who = str(error).partition("is being written by ")[2].partition(";")[0] or "another process"
     return f"the index is being written by {who}, as by rankloop index; send this again later"

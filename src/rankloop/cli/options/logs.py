@@ -17,9 +17,9 @@ __all__ = [
     "Missing",
     "OnError",
     "asked",
-    "read_clicks_told",
+    "read_clicks_reporting",
     "read_log",
-    "tell_skipped",
+    "report_skipped",
     "without_missing",
 ]
 
@@ -73,7 +73,7 @@ def read_log(
         frames = []
         with progress("reading logs", len(source)) as advance:
             for file in source:
-                frames.append(read_clicks_told(file, log_format, on_error).to_frame())
+                frames.append(read_clicks_reporting(file, log_format, on_error).to_frame())
                 advance(1, file)
         return ClickLog.from_frame(polars.concat(frames, how="vertical_relaxed"))
     if "://" in source or (Path(source).is_dir() and log_format is None and kind_of(source) == "shards"):
@@ -87,7 +87,7 @@ def read_log(
         if shards.kind != "clicks":
             raise ValueError(f"{source} holds shards of {shards.kind}; a click log is needed")
         return ClickLog.from_frame(polars.concat([shards.frame(i) for i in range(len(shards))]))
-    return read_clicks_told(source, log_format, on_error)
+    return read_clicks_reporting(source, log_format, on_error)
 
 
 def asked(on_error: str | None, default: str = "fail") -> str:
@@ -102,17 +102,17 @@ def asked(on_error: str | None, default: str = "fail") -> str:
     return "raise" if word == "fail" else "skip"
 
 
-def read_clicks_told(path: str | Path, log_format: str | None, on_error: str | None) -> "ClickLog":
+def read_clicks_reporting(path: str | Path, log_format: str | None, on_error: str | None) -> "ClickLog":
     """A log of one file; lines that were skipped are counted on stderr."""
     from rankloop.clicks import read_clicks
 
     skipped: Counter[str] = Counter()
     log = read_clicks(path, format=log_format, on_error=asked(on_error), skipped=skipped)
-    tell_skipped(skipped, path)
+    report_skipped(skipped, path)
     return log
 
 
-def tell_skipped(skipped: "Counter[str]", path: str | Path) -> None:
+def report_skipped(skipped: "Counter[str]", path: str | Path) -> None:
     """Say how many lines of a log were left out, by reason."""
     if skipped:
         told = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rankloop.cli.options.logs import asked, tell_skipped
+from rankloop.cli.options.logs import asked, report_skipped
 
 if TYPE_CHECKING:
     from rankloop.clicks import ClickLog
@@ -39,7 +39,7 @@ def ubi_log(address: str, on_error: str | None = None) -> "ClickLog":
         )
     except LookupError as error:
         raise ValueError(f"{error}; UBI keeps its log in {queries.name} and {events.name}") from None
-    tell_skipped(skipped, address)
+    report_skipped(skipped, address)
     return log
 
 
@@ -52,7 +52,7 @@ def ubi_files(folder: Path, on_error: str | None = None) -> "ClickLog":
     skipped: Counter[str] = Counter()
     files = _only(folder, "queries"), _only(folder, "events")
     log = read_ubi(*files, on_error=asked(on_error, default="skip"), skipped=skipped)
-    tell_skipped(skipped, folder)
+    report_skipped(skipped, folder)
     return log
 
 

@@ -1,14 +1,14 @@
 """Ranks that are examined more often than the one held at 1."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from rankloop._arrays import Bools, Floats
 from rankloop.clicks.fitting.expect import Cells
 
-__all__ = ["excess", "said_if_bound"]
+__all__ = ["excess", "warn_if_bound"]
 
 CLEARLY = 4.0  # standard errors
 NEAR = 0.95  # of the bound; EM comes to it slowly
@@ -25,11 +25,12 @@ def excess(cells: Cells, attraction: Floats, n_factors: int) -> Floats:
     return np.asarray(score / np.sqrt(np.maximum(information, 1e-12)))
 
 
-def said_if_bound(
-    cells: Cells, attraction: Floats, examination: Floats, held: Bools, name: Callable[[int], str]
+def warn_if_bound(
+    cells: Cells, values: Mapping[str, Floats], held: Bools, name: Callable[[int], str]
 ) -> None:
     """A warning where clicks need more examination than the factor that is held at 1 has."""
-    over = excess(cells, attraction, len(examination))
+    examination = values["examination"]
+    over = excess(cells, values["attraction"], len(examination))
     over[held | (examination < NEAR)] = -np.inf
     worst = int(over.argmax())
     if over[worst] > CLEARLY:

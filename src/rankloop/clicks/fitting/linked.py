@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from rankloop._arrays import Ints
 from rankloop.clicks.fitting.expect import Cells
 
-__all__ = ["said_if_apart", "unlinked"]
+__all__ = ["unlinked", "warn_if_apart"]
 
 
 def unlinked(cells: Cells, ranks: int) -> Ints:
@@ -23,7 +23,7 @@ def unlinked(cells: Cells, ranks: int) -> Ints:
     return np.asarray(shown[part[shown] != part[shown[0]]] + 1, np.int64)
 
 
-def said_if_apart(cells: Cells, ranks: int) -> None:
+def warn_if_apart(cells: Cells, ranks: int) -> None:
     """A warning where nothing in the log tells trust in a rank from the relevance of what is shown there."""
     lost = unlinked(cells, ranks)
     if len(lost):

@@ -16,7 +16,7 @@ from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import grouped, weights_of, with_draws
 from rankloop.propensity.fitting.features import design
 from rankloop.propensity.fitting.joint import report_first
-from rankloop.propensity.fitting.people import said_if_few
+from rankloop.propensity.fitting.people import warn_if_few
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["JOINT_RESAMPLES", "ClickedPages", "Method", "alternating"]
@@ -128,7 +128,7 @@ def alternating(
     """Fit the scorer given the curve and the curve given the scorer until convergence, then each resample."""
     log, layout = one_layout(log, layout)
     report = report_first(log, data, method.name)
-    said_if_few(log, method.name)
+    warn_if_few(log, method.name)
     clicked = ClickedPages.of(log, data, depth, pages, seed)
     sample = clicked.sample(SCORER_PAGES, seed)
     weights, curve = np.zeros(clicked.X.shape[1]), method.start(clicked.ranks)

@@ -10,7 +10,7 @@ from rankloop.clicks import ClickLog
 from rankloop.propensity.fitting.bootstrap import with_draws
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["FEW", "effective_people", "has_people", "left_out", "said_if_few", "wider", "without_groups"]
+__all__ = ["FEW", "effective_people", "has_people", "left_out", "warn_if_few", "wider", "without_groups"]
 
 FEW = 200  # people with equally many pages, below which an interval over queries is not trusted
 GROUPS = 30  # of people, each of which is left out once
@@ -65,7 +65,7 @@ def without_groups(
     return wider(found, jackknifed)
 
 
-def said_if_few(log: object, method: str) -> None:
+def warn_if_few(log: object, method: str) -> None:
     """A warning where few people made most of the pages, for intervals that know only of queries."""
     if not isinstance(log, ClickLog) or not has_people(log):
         return

@@ -74,12 +74,15 @@ def run_workers(
         options = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
         if open_browser:
             webbrowser.open(address)
-        with _told({SOURCE: str(source), PREFIX_VARIABLE: prefix or config.web.prefix}), learning(config):
+        with (
+            _environment({SOURCE: str(source), PREFIX_VARIABLE: prefix or config.web.prefix}),
+            learning(config),
+        ):
             Multiprocess(options, sockets=[found]).run()
 
 
 @contextmanager
-def _told(variables: dict[str, str]) -> Iterator[None]:
+def _environment(variables: dict[str, str]) -> Iterator[None]:
     """The environment of the workers; this process gets its own back at the end."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ |= variables

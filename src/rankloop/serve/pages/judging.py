@@ -206,10 +206,10 @@ def _pool(request: Request, found: Judging, query: str, rater: str) -> list[Judg
     results = service.searcher.presenter.results(service.index.retriever().looked_up(asked, order))
     said = {one.document: one for one in found.ratings if one.rater == rater and one.query == query}
     by_id = {one.id: one for one in hits(results, query, service.index)}
-    return [Judged(by_id[id], *_said(said.get(id))) for id in order if id in by_id]
+    return [Judged(by_id[id], *_grade_and_note(said.get(id))) for id in order if id in by_id]
 
 
-def _said(one: "Rating | None") -> tuple[str, str]:
+def _grade_and_note(one: "Rating | None") -> tuple[str, str]:
     if one is None:
         return "", ""
     return "unsure" if one.grade is None else f"{one.grade:g}", one.reason
@@ -238,7 +238,7 @@ def _undo(request: Request, fields: Form) -> Response:
         return _answer(request, name, query, {"document": "", "grade": ""})
     before = [one for one in service.store.ratings([gone.query]) if one.rater == who.name]
     said = next((one for one in before if one.document == gone.document), None)
-    changed = {"document": gone.document, "query": gone.query, "grade": _said(said)[0]}
+    changed = {"document": gone.document, "query": gone.query, "grade": _grade_and_note(said)[0]}
     return _answer(request, name, query, changed)
 
 
