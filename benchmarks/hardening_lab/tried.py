@@ -47,7 +47,7 @@ def main() -> None:
 
 def tried(file: Path, times: int) -> dict[str, int]:
     """Run the tests of a file; how many passed, and what they tried."""
-    command = [sys.executable, "-m", "pytest", "-q", "--timeout", str(SECONDS), str(file)]
+    command = [sys.executable, "-m", "pytest", "--timeout", str(SECONDS), str(file)]
     environment = {**os.environ, "RANKLOOP_HARDENING": str(times)}
     run = subprocess.run(
         command, env=environment, cwd=TESTS.parent, capture_output=True, text=True, check=False
