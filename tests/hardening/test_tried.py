@@ -11,7 +11,7 @@ def test_counts_are_read_from_the_end_of_a_run(monkeypatch):
     monkeypatch.delitem(sys.modules, "results", raising=False)
     from tried import counted
 
-    ran = "tests/x.py ..  [100%]\n12 not this\n=== tried ===\n    1,200 damaged files\n       20 forged cookies\n"
+    ran = "x.py ..  [100%]\n12 not this\n=== tried ===\n    1,200 damaged files\n       20 forged cookies\n"
     assert counted(f"{ran}=== 2 passed, 1 skipped in 3.20s ===") == {
         "tests passed": 2,
         "damaged files": 1200,
