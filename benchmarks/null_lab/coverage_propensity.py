@@ -44,7 +44,7 @@ FEW = 100  # experiments of what is slow, or known to miss
 OWN = 0.6  # spread of people's own exponents
 TRUST = "clicks that trust brings are taken for examination; a TrustWarning says so in {said:.0%}"
 FEW_MADE = "the curve says in {said:.0%} that few people made most of the clicks"
-STOP = "people who stop reading have no curve by rank; learn() compares both models, estimators do not"
+STOP = "people who stop reading have no curve by rank; the curve says so in {said:.0%}"
 
 
 def cells(quick: bool) -> Iterator[Cell]:
@@ -95,7 +95,10 @@ def _cell(
             continue
         made += 1
         held += curve.low[-1] <= true[-1] <= curve.high[-1]
-        said += any(issubclass(one.category, TrustWarning) for one in caught)
+        if note == STOP:
+            said += "people stop reading" in repr(curve)
+        else:
+            said += any(issubclass(one.category, TrustWarning) for one in caught)
         few += "few made most of the clicks" in repr(curve)
     if not note and few > 0.5 * experiments:
         note, said = FEW_MADE, few

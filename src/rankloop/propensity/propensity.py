@@ -23,6 +23,7 @@ __all__ = ["Propensity"]
 
 FORMAT = 1
 FEW = 30  # units, below which an interval is rough
+STOPS = 0.05  # p-value, below which people are said to stop reading
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +33,8 @@ class Propensity:
     `log_covariance` is that of the logarithms of the values, `resamples` the bootstrap curves behind it (one
     a row; not kept in files), `units` the number of equally large queries or people that would tell as much
     about the spread (below 30 the interval is rough, which is printed with the curve), `identifiability` the
-    report of a joint fit, `trust` what the log says of trust in high ranks.
+    report of a joint fit, `trust` what the log says of trust in high ranks, `stopping` the p-value of the
+    hypothesis that people read on whatever they found above (`fitting/stopping.py`).
 
     >>> curve = Propensity.given([1.0, 0.5, 0.25])
     >>> curve.at([3, 1])
@@ -50,6 +52,7 @@ class Propensity:
     units: float | None = field(default=None, kw_only=True)
     identifiability: "Identifiability | None" = field(default=None, kw_only=True)
     trust: "TrustBias | None" = field(default=None, kw_only=True)
+    stopping: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         shapes = {np.shape(self.values), np.shape(self.low), np.shape(self.high)}
@@ -139,6 +142,7 @@ class Propensity:
             "units": self.units,
             "identifiability": report,
             "trust": None if self.trust is None else self.trust.to_dict(),
+            "stopping": self.stopping,
         }
 
     @classmethod
@@ -163,6 +167,7 @@ class Propensity:
             units=parts.get("units"),
             identifiability=None if report is None else Identifiability.from_dict(report),
             trust=None if trust is None else TrustBias.from_dict(trust),
+            stopping=parts.get("stopping"),
         )
 
     def save(self, path: str | Path) -> None:
@@ -192,6 +197,11 @@ class Propensity:
         if self.units is not None and self.units < FEW:
             lines.append(
                 f"warning: few made most of the clicks (as {self.units:.0f} alike): a rough interval"
+            )
+        if self.stopping is not None and self.stopping < STOPS:
+            lines.append(
+                f"warning: clicks are fewer below attractive results (p = {self.stopping:.2g}): people stop "
+                "reading, and no curve by rank describes them; unbiased.learn compares models of both kinds"
             )
         said = None if self.trust is None else self.trust.warning(self)
         if said is not None:

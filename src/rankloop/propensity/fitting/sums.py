@@ -1,7 +1,7 @@
 """What a log, or a shard of one, contributes to a curve: sums by group of queries."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar, Protocol
 
@@ -14,6 +14,7 @@ from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootstrapped, check_queries
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
 from rankloop.propensity.fitting.people import has_people, wider
+from rankloop.propensity.fitting.stopping import stopping
 from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.trust_bias import with_trust
 
@@ -85,7 +86,8 @@ def estimate_here(
     if estimator.needs_pages and has_people(log):
         by_people = estimator.part(log, RandomGroups(seed), "person")
         found = wider(found, estimator.curve(by_people, **options))
-    return with_trust(log, found if widen is None else widen(found), seed)
+    found = found if widen is None else widen(found)
+    return with_trust(log, replace(found, stopping=stopping(log)), seed)
 
 
 def units_of(log: ClickLog, by: str) -> Coded:
