@@ -1,4 +1,4 @@
-"""Whether people stop reading: do clicks on a result depend on what stands above it?"""
+"""Whether people stop reading: do clicks on a result depend on the results above it?"""
 
 import numpy as np
 from scipy.special import stdtr
