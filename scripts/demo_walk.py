@@ -102,12 +102,12 @@ def walk(context: BrowserContext, token: str) -> bool:
         page.wait_for_timeout(2000)
         with contextlib.suppress(Error):  # while a run is shown, the page loads itself again
             page.goto("/loop")
-            if page.get_by_role("heading", name="What became of your clicks").count():
+            if page.get_by_role("heading", name="What was learned from your clicks").count():
                 break
     print(f"learned after {time.perf_counter() - began:.0f} s")
     said("steps", [" ".join(one.inner_text().split()) for one in page.locator(".steps li").all()])
     said("needs", needs(page))
-    own = page.get_by_role("region", name="What became of your clicks")
+    own = page.get_by_role("region", name="What was learned from your clicks")
     rows = [one.inner_text().replace("\t", " | ") for one in own.locator("tbody tr").all()]
     said("what became of the clicks", rows)
     changed = [one.inner_text() for one in page.locator(".changed h3").all()]
