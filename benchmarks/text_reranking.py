@@ -5,7 +5,7 @@ RANKLOOP_DATA=... python benchmarks/text_reranking.py LISTS
     [--part valid | test]   order the lists by trees with and without text features
     [--scores FILE]         and by the scores that `cross_encoders.py` gave these lists
     [--encoders]            order them by vectors of texts, by one that learned, and by late interaction
-    [--tuned n]             that one learns from so many queries
+    [--tuned n]             that one learns from so many queries; without --encoders trees see its cosines too
     [--latency]             the CPU time that each takes for 100 candidates
 
 MSRD movies; queries are split as in `search_quality.py`. The encoder is all-MiniLM-L6-v2 with int8 weights
@@ -33,7 +33,8 @@ from search import movies as read_movies
 from search_quality import FAMILIES, NDCG, POOL, TEXTS, movie_index, split, trees, year_named
 from text import LONG, difference, documents_of, joined, tuned_fields
 
-FIELDS_TUNED = 1000  # training queries for the weights of fields
+FIELDS_TUNED, TUNED = 1000, 500  # training queries for the weights of fields, and for an encoder of titles
+AT_ONCE = 256  # queries
 TOWER = {"tokens": 32, "epochs": 1, "batch": 64, "negatives": 1, "device": "cpu"}
 
 
@@ -44,7 +45,7 @@ def main() -> None:
     parser.add_argument("--part", choices=("valid", "test"), default="valid")
     parser.add_argument("--scores", type=Path)
     parser.add_argument("--encoders", action="store_true")
-    parser.add_argument("--tuned", type=int, default=500, help="training queries for the encoder of titles")
+    parser.add_argument("--tuned", type=int, help="training queries for an encoder of titles")
     parser.add_argument("--latency", action="store_true")
     options = parser.parse_args()
     data = Path(os.environ["RANKLOOP_DATA"]) / "msrd_movies"
@@ -100,7 +101,7 @@ def by_encoders(lists: dict, options: Any, data: Path, texts: dict, qrels: dict)
     """Scores by cosines of MiniLM, by one that learned from training queries, and by late interaction."""
     documents, measured = documents_of(data), lists[options.part]
     near = similarities(measured, documents, texts)
-    learned = {qid: texts[qid] for qid in lists["train"].qid.tolist()[: options.tuned]}
+    learned = {qid: texts[qid] for qid in lists["train"].qid.tolist()[: options.tuned or TUNED]}
     return {
         "BM25, tuned fields": in_order(measured),
         "MiniLM, title": near["meaning(title)"],
@@ -148,14 +149,15 @@ def by_trees(lists: dict, options: Any, data: Path, texts: dict, qrels: dict) ->
         score = {name: {"cross": given[f"{name}/crossed"]} for name in sets}
         columns["trees with the cross-encoder's score"] = score
         columns["trees with both"] = {name: near[name] | score[name] for name in sets}
-    learned = {qid: texts[qid] for qid in lists["train"].qid.tolist()[: options.tuned]}
-    cosines = trained_encoder(documents, learned, qrels)
     trained = "trees with these and a trained encoder's"
-    columns[trained] = {name: of | {"trained(title)": cosines(parts[name])} for name, of in among.items()}
+    if options.tuned:
+        learned = {qid: texts[qid] for qid in lists["train"].qid.tolist()[: options.tuned]}
+        cosines = trained_encoder(documents, learned, qrels)
+        columns[trained] = {name: of | {"trained(title)": cosines(parts[name])} for name, of in among.items()}
     for who, more in columns.items():
         some = {name: with_columns(one, more[name]) for name, one in sets.items()}
         if who == trained:  # trees do not see the queries that the encoder learned from
-            some["train"] = some["train"].select(np.arange(len(learned), some["train"].n_queries))
+            some["train"] = some["train"].select(np.arange(options.tuned, some["train"].n_queries))
         ranker = trees("lambdarank").fit(some["train"], some["valid"])
         orders[who] = ranker.predict(some[part])
         values = metric(NDCG)(ranker.predict(some["valid"]), some["valid"].y, some["valid"].offsets)
@@ -246,15 +248,17 @@ def compared(data: Any, documents: list[dict], texts: dict) -> dict[str, np.ndar
     encoder = open_encoder("minilm")
     number = {one["id"]: at for at, one in enumerate(documents)}
     films = np.array([number[id] for id in data.docid.tolist()])
-    queries = encoder.encode([texts[qid] for qid in data.qid.tolist()])
+    queries = encoder.encode([texts[qid] for qid in data.qid.tolist()], cache=encoder.cache())
     made = {}
     for name, fields in {"title": ("title",), "text": LONG}.items():
         vectors = encoder.encode([joined(one, fields) for one in documents], cache=encoder.cache())
         near, gap, rank = np.zeros((3, data.n_documents), np.float32)
-        for at, query in enumerate(queries):
+        for at in range(len(queries)):
+            if at % AT_ONCE == 0:
+                cosines = queries[at : at + AT_ONCE] @ vectors.T
             inside = slice(int(data.offsets[at]), int(data.offsets[at + 1]))
-            all_films = np.sort(vectors @ query)
-            near[inside] = vectors[films[inside]] @ query
+            near[inside] = cosines[at % AT_ONCE, films[inside]]
+            all_films = np.sort(cosines[at % AT_ONCE])
             gap[inside] = near[inside] - all_films[-1]
             rank[inside] = np.log2(1 + len(all_films) - np.searchsorted(all_films, near[inside]))
         made |= {f"meaning({name})": near, f"meaning({name}) gap": gap, f"meaning({name}) rank": rank}
