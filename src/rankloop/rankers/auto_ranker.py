@@ -48,11 +48,11 @@ class AutoRanker(Ranker):
 
     .. math:: s(x) = \sum_m w_m \, \frac{1}{B} \sum_b \mathrm{zscore}_q(s_{mb}(x))
 
-    Where the time is too short for that, models of the first part are weighted as they are. The time is kept,
-    up to the end of a fit that cannot be stopped; an interrupt (Ctrl-C) ends it with the best so far.
-    `leaderboard_` is a table of what was tried, `reasons_` says why the mixture is what it is. What fits in
-    the time depends on the machine; with `fits`, the number of models to try, and minutes to spare the
-    result depends on the seed alone.
+    Where the time is too short for that, models of the first part are weighted as they are, and those that
+    count most are fitted on all data too. The time is kept, up to the end of a fit that cannot be stopped; an
+    interrupt (Ctrl-C) ends it with the best so far. `leaderboard_` is a table of what was tried, `reasons_`
+    says why the mixture is what it is. What fits in the time depends on the machine; with `fits`, the number
+    of models to try, and minutes to spare the result depends on the seed alone.
 
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
