@@ -39,7 +39,6 @@ CHANGES: dict[str, dict[str, Any]] = {
     "sampled": SAMPLED,
     "sampled, regression": {"loss": "squared", **SAMPLED},
     "sampled, z-scores and ranks within lists": {"by_query": True, **SAMPLED},
-    "symmetric trees": {"backend": "catboost", "leaves": 64},
     "symmetric trees, CatBoost's QueryRMSE": {
         "backend": "catboost",
         "loss": "backend:QueryRMSE",

@@ -48,7 +48,6 @@ LAYOUTS = {
             "LightGBM": "{lightgbm:.4f}",
             "XGBoost": "{xgboost:.4f}",
             "CatBoost": "{catboost:.4f}",
-            "`LambdaMART`": "{ours:.4f}",
             "`AutoRanker`": "{auto:.4f}",
             "gain": "{gain:+.4f} [{low:+.4f}, {high:+.4f}]",
         },
