@@ -231,3 +231,8 @@ def test_click_rates_are_over_people_where_the_log_knows_them():
     assert share[0] == 0.5
     assert most[0] - least[0] < 0.07
     assert 0.5 < high[0] - low[0] < 0.75
+
+
+def test_the_tip_of_a_point_has_the_name_of_its_curve_if_there_is_one():
+    assert "<title>1: 1</title>" in family.position_curve([1.0, 0.5]).svg
+    assert "<title>given, 1: 1</title>" in family.position_curve({"given": [1.0, 0.5], "b": [1.0, 0.4]}).svg

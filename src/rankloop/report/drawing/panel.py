@@ -117,10 +117,10 @@ class Panel:
                     points, role, stroke_width=2, stroke_linejoin="round", stroke_dasharray=dash(series)
                 )
             if len(curve.y) <= _MARKED or b - a == 1:
+                name = f"{curve.name}, " if curve.name else ""
                 for (px, py), at, v in zip(points, x[a:b], y[a:b], strict=True):
-                    self.canvas.marker(
-                        px, py, series, role, tip=f"{curve.name}, {self.x_text(at)}: {number_text(v)}"
-                    )
+                    tip = f"{name}{self.x_text(at)}: {number_text(v)}"
+                    self.canvas.marker(px, py, series, role, tip=tip)
 
     def whisker(self, x: float, low: float, high: float, role: str) -> None:
         """A vertical interval between two y coordinates."""
