@@ -163,6 +163,11 @@ def test_without_a_service_it_says_what_to_give(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["compare", "v1", "v2", "--queries", "few"])
     assert "--service shop.toml (0 were found here)" in str(done.exception)
+    for name in ("shop.serve", "shop.index"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "shop.toml").write_text('index = "nothing.index"')  # it counts before the index beside it
+    done = CliRunner().invoke(app, ["compare", "v1", "v2", "--queries", "few"])
+    assert "nothing.index" in str(done.exception)
     assert CliRunner().invoke(app, ["compare", "a", "b"]).exit_code == 2
 
 

@@ -70,12 +70,8 @@ def _compared(versions: list[str], address: str, service: str | None) -> "SetCom
 
 def _only_one() -> str:
     """The service of this folder: one folder `x.serve` beside `x.toml` or `x.index`."""
-    found = [
-        path.with_suffix(suffix)
-        for path in sorted(Path().glob("*.serve"))
-        for suffix in (".toml", ".index")
-        if path.with_suffix(suffix).exists()
-    ]
+    either = ([path.with_suffix(suffix) for suffix in (".toml", ".index")] for path in Path().glob("*.serve"))
+    found = [first for pair in either if (first := next(filter(Path.exists, pair), None)) is not None]
     if len(found) != 1:
         raise ValueError(
             f"--queries needs a service: name its config or index, as in --service shop.toml ({len(found)} "
