@@ -65,7 +65,7 @@ def test_a_comparison_is_made_when_its_time_has_come_and_kept(shop):
     end_comparison(shop.store, one.id)
     assert known_comparisons(shop.store) == []
     assert not shop.comparing.look(later + 10 * HOUR)
-    with pytest.raises(LookupError, match="no comparison"):
+    with pytest.raises(LookupError, match="no scheduled comparison"):
         end_comparison(shop.store, one.id)
 
 
