@@ -212,9 +212,8 @@ def table(known: dict[int, dict[str, dict[str, Any]]]) -> None:
         gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*found["gap"]).replace("0.", ".")
         share = "-" if found["share"] is None else f"{found['share']:.0%}"
         took = f"{lines[NAIVE]['cpu']:.0f}, {lines[LEARN]['cpu']:.0f}"
-        record(
-            "worlds", world=about(number), **found["mean"], gap=found["gap"], share=found["share"], cpu=took
-        )
+        part = next(one for one, numbers in SETS.items() if number in numbers)
+        record(part, world=about(number), **found["mean"], gap=found["gap"], share=found["share"], cpu=took)
         print(f"| {about(number)} | {' | '.join(cells)} | {gap} | {share} | {took} |")
         if found["gap"][2] < 0:
             below.append(named(number))

@@ -40,6 +40,21 @@ CONVERGENCE = {
 }
 MEAN = "{ndcg:.3f} [{low:.3f}, {high:.3f}]"
 
+WORLDS = Layout(
+    {
+        "world": "{world}",
+        "naive trees": "{naive trees:.4f}",
+        "LightGBM `position`": "{LightGBM position:.4f}",
+        "XGBoost unbiased": "{XGBoost unbiased:.4f}",
+        "oracle IPS": "{oracle IPS:.4f}",
+        "`learn`": "{learn:.4f}",
+        "full information": "{full information:.4f}",
+        "`learn` - best peer": "{gap[0]:+.4f} ({gap[1]:+.4f} to {gap[2]:+.4f})",
+        "share": "{share:.0%}",
+        "CPU s: naive, `learn`": "{cpu}",
+    }
+)
+
 LAYOUTS = {
     "auto/sets": Layout(
         {
@@ -133,20 +148,8 @@ LAYOUTS = {
             "p99, ms": "{p99:.1f}",
         }
     ),
-    "worlds/worlds": Layout(
-        {
-            "world": "{world}",
-            "naive trees": "{naive trees:.4f}",
-            "LightGBM `position`": "{LightGBM position:.4f}",
-            "XGBoost unbiased": "{XGBoost unbiased:.4f}",
-            "oracle IPS": "{oracle IPS:.4f}",
-            "`learn`": "{learn:.4f}",
-            "full information": "{full information:.4f}",
-            "`learn` - best peer": "{gap[0]:+.4f} ({gap[1]:+.4f} to {gap[2]:+.4f})",
-            "share": "{share:.0%}",
-            "CPU s: naive, `learn`": "{cpu}",
-        }
-    ),
+    "worlds/reporting": WORLDS,
+    "worlds/earlier": WORLDS,
     "judging/judgments": Layout(
         {
             "worlds": "{worlds}",
