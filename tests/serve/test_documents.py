@@ -175,7 +175,7 @@ def test_a_key_does_it_once_and_answers_alike_also_after_a_restart(tmp_path):
 def test_of_two_requests_with_one_key_one_is_done(store):
     one, two = (KeyedRequest(store, "key", b"body") for _ in range(2))
     assert one.begin(now=0.0) is None
-    with pytest.raises(SameKey, match="under way") as later:
+    with pytest.raises(SameKey, match="still running") as later:
         two.begin(now=1.0)
     assert later.value.later
     one.finish("answer")

@@ -164,5 +164,5 @@ def test_an_additive_control_is_quieter_than_none():
 
 def test_one_control_at_a_time():
     log = ClickLog([1, 2], ["q", "q"], ["a", "b"], [1, 1], [1, 0])
-    with pytest.raises(ValueError, match="take one"):
+    with pytest.raises(ValueError, match="choose one"):
         slate(log, [0.5, 0.5], logged=[0.5, 0.5], method="standard", additive=True, self_normalised=True)
