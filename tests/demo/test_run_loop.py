@@ -185,7 +185,7 @@ def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
 def test_a_conclusion_says_what_was_not_shown():
     bounds = {"bm25": (0.1, 0.3), "naive": (-0.1, 0.1), "popularity": (-0.3, -0.1)}
     same = {"wins": 5, "losses": 5, "ties": 0, "difference": 0.0, "p_value": 0.5}
-    same |= {"people": 10, "first": "unbiased"}
+    same |= {"people": 10, "first": "unbiased", "own_width": 1.0}
     verdicts = [
         Verdict(
             second=name,

@@ -129,26 +129,10 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     gate = at_every_look(at.config.gate, _looks(at, production), CANDIDATES)
     having = pipeline.features.names
     note_stage(at.store, run, "reading clicks")
-    window = read_window(
-        at.store,
-        since=since,
-        until=now,
-        depth=at.config.swap_top,
-        having=having,
-        influence=at.config.influence,
-        seed=seed,
-    )
-    window = with_ubi(
-        window,
-        at.config.home,
-        at.index,
-        logged_features(at.index, at.config),
-        since=since,
-        until=now,
-        depth=at.config.swap_top,
-        influence=at.config.influence,
-        seed=seed,
-    )
+    part: dict[str, Any] = {"since": since, "until": now, "depth": at.config.swap_top, "seed": seed}
+    part["influence"] = at.config.influence
+    window = read_window(at.store, having=having, **part)
+    window = with_ubi(window, at.config.home, at.index, logged_features(at.index, at.config), **part)
     if window is None or window.clicks < LEAST_CLICKS or window.clicked_queries < LEAST_QUERIES:
         message = (
             f"learning needs {LEAST_CLICKS} clicks on {LEAST_QUERIES} queries, there are "
