@@ -100,15 +100,20 @@ def test_a_full_line_is_a_503_and_the_service_goes_on(tmp_path, held):
         def search():
             answers.append(client.post("/search", json={"query": "held"}, timeout=60).status_code)
 
-        threads = [threading.Thread(target=search) for _ in range(4)]
-        for one in threads:
-            one.start()
+        def in_line():
+            threads.append(threading.Thread(target=search))
+            threads[-1].start()
+
+        threads, refused = [], []
+        for _ in range(4):
+            in_line()
         wait_until(lambda: len(began) == 1)
-        refused = []
 
         def full():
-            with suppress(httpx.ReadTimeout):  # it waited in line itself, before the others came
+            try:
                 refused.append(client.post("/search", json={"query": "red"}, timeout=1))
+            except httpx.ReadTimeout:  # it waited in line itself, where another takes its place
+                in_line()
             return bool(refused) and refused[-1].status_code == 503
 
         wait_until(full, seconds=30)

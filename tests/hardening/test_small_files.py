@@ -86,7 +86,7 @@ def test_text_that_unpacks_to_gigabytes(tmp_path, pack):
     assert (
         said.strip() == "read"
         if path.stat().st_size * 1000 > 320 << 20
-        else "its text, unpacked, asks" in said
+        else "its text, unpacked, needs" in said
     )
 
 
