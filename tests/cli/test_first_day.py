@@ -308,6 +308,7 @@ def test_the_modules_are_those_of_the_extras():
     extras = project["optional-dependencies"]
     packages = {"Stemmer": "PyStemmer", "xgboost": "xgboost-cpu", "prometheus_client": "prometheus-client"}
     packages |= {"sentence_transformers": "sentence-transformers", "opensearchpy": "opensearch-py"}
+    packages |= {"mlflow": "mlflow-skinny"}
     for extra, modules in MODULES.items():
         brought = [line.split(">")[0].split("[")[0] for line in extras[extra]]
         assert {packages.get(one, one) for one in modules} == set(brought), extra
