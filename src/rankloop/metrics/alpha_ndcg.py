@@ -14,6 +14,7 @@ from rankloop.metrics.kernels.subtopics import each_subtopic, needs_subtopics
 __all__ = ["alpha_ndcg"]
 
 
+@measure("alpha_ndcg", "alpha-ndcg", reads="top", bounded=False)
 def alpha_ndcg(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -40,12 +41,7 @@ def alpha_ndcg(
     >>> alpha_ndcg([3.0, 1.0, 2.0], [1, 1, 1], [0, 3], subtopics=topics)
     array([1.])
     """
-    lists = MetricLists(scores, labels, offsets, subtopics=subtopics)
-    return per_list(lists, k=k, alpha=alpha, ties=ties, empty=empty)
-
-
-@measure(alpha_ndcg, "alpha_ndcg", "alpha-ndcg", reads="top", bounded=False)
-def per_list(lists: MetricLists, *, k: int | None, alpha: float, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, subtopics=subtopics)
     needs_subtopics(lists, "alpha_ndcg")
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha is above 0 and at most 1 (how much a second mention loses), got {alpha!r}")

@@ -13,6 +13,7 @@ from rankloop.metrics.kernels.pairs import add_to, grades, sum_below
 __all__ = ["ap_correlation"]
 
 
+@measure("ap_correlation", "tau_ap", bounded=False)
 def ap_correlation(
     scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, *, ties: str = "average", empty: str = "nan"
 ) -> Values:
@@ -27,11 +28,7 @@ def ap_correlation(
     >>> ap_correlation([3.0, 2.0, 1.0], [2, 0, 1], [0, 3])
     array([0.5])
     """
-    return per_list(MetricLists(scores, labels, offsets), ties=ties, empty=empty)
-
-
-@measure(ap_correlation, "ap_correlation", "tau_ap", bounded=False)
-def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets)
     longest = lists.longest
     ranked = lists.ranked(ties)
     made = lists.fill(_ap_correlation, ranked, lists.offsets, longest)

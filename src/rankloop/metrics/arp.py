@@ -11,6 +11,7 @@ from rankloop.metrics.kernels.rank_sums import rank_sums
 __all__ = ["arp"]
 
 
+@measure("arp", higher_is_better=False, bounded=False)
 def arp(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -27,11 +28,7 @@ def arp(
     >>> arp([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
     array([2.])
     """
-    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
-
-
-@measure(arp, "arp", higher_is_better=False, bounded=False)
-def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight)
     ranks = np.arange(lists.longest + 1.0)
     gain = Gain.of("linear", lists.labels)
     total = rank_sums(lists, ties, None, gain, ranks)

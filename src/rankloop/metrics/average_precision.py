@@ -17,6 +17,7 @@ __all__ = ["average_precision"]
 DIVIDE_BY = ("relevant", "reachable", "found")
 
 
+@measure("map", "ap", reads="top")
 def average_precision(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -50,16 +51,7 @@ def average_precision(
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1, divide_by="found")
     array([1.])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(
-        lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
-    )
-
-
-@measure(average_precision, "map", "ap", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
     if found and len(lists.weight):
         raise ValueError("item weights need divide_by='relevant' or 'reachable', got 'found'")

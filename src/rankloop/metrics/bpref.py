@@ -12,6 +12,7 @@ from rankloop.metrics.kernels.measure import measure
 __all__ = ["bpref"]
 
 
+@measure("bpref")
 def bpref(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -38,14 +39,9 @@ def bpref(
     >>> bpref([4.0, 3.0, 2.0, 1.0], [0, 1, 0, 1], [0, 4], judged=[False, True, True, True])
     array([0.5])
     """
-    lists = MetricLists(
+    lists = MetricLists.of(
         scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
     )
-    return per_list(lists, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(bpref, "bpref")
-def per_list(lists: MetricLists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
     relevant = lists.relevant(relevance_threshold).number
     irrelevant = lists.pool_holes.counts(lists.pool_offsets)[0] - relevant
     most = np.minimum(relevant, irrelevant)

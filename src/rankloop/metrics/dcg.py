@@ -12,6 +12,7 @@ from rankloop.metrics.kernels.rank_sums import rank_sums
 __all__ = ["dcg"]
 
 
+@measure("dcg", reads="top", bounded=False)
 def dcg(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -30,11 +31,7 @@ def dcg(
     >>> dcg([2.0, 1.0, 3.0], [2, 0, 1], [0, 3]).round(4)
     array([2.8928])
     """
-    return per_list(MetricLists(scores, labels, offsets, weight), k=k, gain=gain, ties=ties, empty=empty)
-
-
-@measure(dcg, "dcg", reads="top", bounded=False)
-def per_list(lists: MetricLists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight)
     made = discounted_gain(lists, k, gain, ties)
     return lists.blank(made, best_gain(lists, k, gain) == 0, empty)
 

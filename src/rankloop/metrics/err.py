@@ -14,6 +14,7 @@ __all__ = ["err"]
 ANY = float(np.finfo(np.float32).smallest_subnormal)  # a label above 0
 
 
+@measure("err", reads="top")
 def err(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -41,14 +42,7 @@ def err(
     >>> err([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], max_label=1).round(4)
     array([0.5833])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, max_label=max_label, gain=gain, ties=ties, empty=empty)
-
-
-@measure(err, "err", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, max_label: float | None, gain: str, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
     if max_label is None:
         max_label = largest

@@ -2,14 +2,15 @@
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.err import per_list as errs
+from rankloop.metrics.err import err
 from rankloop.metrics.kernels.lists import MetricLists, Values
-from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.measure import measure, over
 from rankloop.metrics.kernels.subtopics import mean_over_subtopics, needs_subtopics
 
 __all__ = ["err_ia"]
 
 
+@measure("err_ia", "err-ia", reads="top")
 def err_ia(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -31,16 +32,11 @@ def err_ia(
     >>> err_ia([2.0, 1.0], [1, 1], [0, 2], subtopics=[[1, 0], [0, 1]])
     array([0.375])
     """
-    lists = MetricLists(scores, labels, offsets, subtopics=subtopics)
-    return per_list(lists, k=k, max_label=max_label, ties=ties, empty=empty)
-
-
-@measure(err_ia, "err_ia", "err-ia", reads="top")
-def per_list(lists: MetricLists, *, k: int | None, max_label: float | None, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, subtopics=subtopics)
     needs_subtopics(lists, "err_ia")
     best = float(lists.subtopics.max(initial=0)) if max_label is None else max_label
 
     def of_one(one: MetricLists, how: str) -> Values:
-        return errs(one, k=k, max_label=best, gain="exp2", ties=how, empty="zero")
+        return over(one, err, k=k, max_label=best, ties=how, empty="zero")
 
     return mean_over_subtopics(lists, ties, empty, of_one)

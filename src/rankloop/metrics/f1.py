@@ -10,6 +10,7 @@ from rankloop.metrics.precision import depths
 __all__ = ["f1"]
 
 
+@measure("f1", reads="top")
 def f1(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -30,14 +31,7 @@ def f1(
     >>> f1([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1).round(4)
     array([0.6667])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(f1, "f1", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     total = lists.relevant(relevance_threshold)

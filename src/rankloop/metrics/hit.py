@@ -9,6 +9,7 @@ from rankloop.metrics.kernels.measure import measure
 __all__ = ["hit"]
 
 
+@measure("hit", "success", reads="top")
 def hit(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -31,12 +32,5 @@ def hit(
     >>> hit([3.0, 2.0, 1.0], [0, 1, 0], [0, 3], k=1), hit([1.0, 1.0], [1, 0], [0, 2], k=1)
     (array([0.]), array([0.5]))
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(hit, "hit", "success", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=False)

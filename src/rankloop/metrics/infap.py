@@ -16,6 +16,7 @@ __all__ = ["infap"]
 EPSILON = 0.00001  # of trec_eval: smooths the share of relevant documents above
 
 
+@measure("infap")
 def infap(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -42,14 +43,9 @@ def infap(
     >>> infap([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.])
     """
-    lists = MetricLists(
+    lists = MetricLists.of(
         scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
     )
-    return per_list(lists, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(infap, "infap")
-def per_list(lists: MetricLists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
     relevant = lists.relevant(relevance_threshold).number
     found = lists.fill(_inferred, lists.ranked_states(ties), np.float32(relevance_threshold))
     return lists.blank(found / np.maximum(relevant, 1), relevant == 0, empty)

@@ -13,6 +13,7 @@ from rankloop.metrics.kernels.measure import measure
 __all__ = ["infndcg"]
 
 
+@measure("infndcg", reads="top", bounded=False)
 def infndcg(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -40,16 +41,11 @@ def infndcg(
     >>> infndcg([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.0559])
     """
-    lists = MetricLists(
+    lists = MetricLists.of(
         scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
     )
-    return per_list(lists, k=k, gain=gain, ties=ties, empty=empty)
-
-
-@measure(infndcg, "infndcg", reads="top", bounded=False)
-def per_list(lists: MetricLists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
-    judged, pooled = lists.pool_holes.counts(lists.pool_offsets)
-    rate = pooled / np.maximum(judged, 1)
+    known, pooled = lists.pool_holes.counts(lists.pool_offsets)
+    rate = pooled / np.maximum(known, 1)
     found = rate * discounted_gain(lists, k, gain, ties)
     best = lists.shared(("inferred", k, str(gain)), lambda: _best(lists, k, gain, rate))
     with np.errstate(invalid="ignore"):

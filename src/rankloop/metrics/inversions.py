@@ -9,6 +9,7 @@ from rankloop.metrics.kernels.pairs import count_pairs
 __all__ = ["inversions"]
 
 
+@measure("inversions", higher_is_better=False, bounded=False)
 def inversions(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -25,10 +26,6 @@ def inversions(
     >>> inversions([3.0, 2.0, 1.0], [2, 0, 1], [0, 3])
     array([1.])
     """
-    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
-
-
-@measure(inversions, "inversions", higher_is_better=False, bounded=False)
-def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight)
     right, wrong, tied, _ = count_pairs(lists, ties).T
     return lists.blank(wrong + tied / 2, right + wrong + tied == 0, empty)

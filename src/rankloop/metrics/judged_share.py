@@ -11,6 +11,7 @@ from rankloop.metrics.precision import depths
 __all__ = ["judged_share"]
 
 
+@measure("judged", reads="top")
 def judged_share(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -31,11 +32,7 @@ def judged_share(
     >>> judged_share([3.0, 2.0, 1.0], [1, 0, 0], [0, 3], k=2, judged=[True, False, True])
     array([0.5])
     """
-    return per_list(MetricLists(scores, labels, offsets, judged=judged), k=k, ties=ties, empty=empty)
-
-
-@measure(judged_share, "judged", reads="top")
-def per_list(lists: MetricLists, *, k: int | None, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, judged=judged)
     known = lists.holes.states(lists.labels) >= 0
     marked = MetricLists(lists.scores, known.astype(np.float32), lists.offsets)
     depth = depths(lists, k)

@@ -10,6 +10,7 @@ from rankloop.metrics.kernels.pairs import count_pairs
 __all__ = ["kendall_tau"]
 
 
+@measure("kendall_tau", "tau", bounded=False)
 def kendall_tau(scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, *, empty: str = "nan") -> Values:
     r"""Tau-b of each list (Kendall, 1945): pairs in order less pairs out of order, from -1 to 1.
 
@@ -21,11 +22,7 @@ def kendall_tau(scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, *, emp
     >>> kendall_tau([3.0, 2.0, 1.0], [2, 0, 1], [0, 3]).round(4)
     array([0.3333])
     """
-    return per_list(MetricLists(scores, labels, offsets), empty=empty)
-
-
-@measure(kendall_tau, "kendall_tau", "tau", bounded=False)
-def per_list(lists: MetricLists, *, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets)
     right, wrong, tied, apart = count_pairs(lists, "average").T
     total = (right + wrong + tied) * apart
     with np.errstate(invalid="ignore"):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rankloop._names import unknown
 from rankloop.metrics.conventions import CONVENTIONS, Convention, of_trec_eval
 from rankloop.metrics.kernels.lists import MetricLists, Values
-from rankloop.metrics.kernels.measure import MEASURES, Measure
+from rankloop.metrics.kernels.measure import MEASURES, Measure, over
 from rankloop.metrics.mean import mean
 
 __all__ = ["Metric", "metric"]
@@ -61,7 +61,7 @@ class Metric:
         """One value per checked list."""
         if len(lists.weight) and "weight" not in self.measure.data:
             raise ValueError(f"{self.name} has no gains that item weights could multiply; leave weight out")
-        return self.measure.per_list(lists, **self.options)
+        return over(lists, self.measure.function, **self.options)
 
     @property
     def k(self) -> int | None:

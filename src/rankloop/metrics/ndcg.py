@@ -11,6 +11,7 @@ from rankloop.metrics.kernels.measure import measure
 __all__ = ["ndcg"]
 
 
+@measure("ndcg", reads="top")
 def ndcg(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -37,12 +38,7 @@ def ndcg(
     >>> ndcg([1.0, 1.0], [1, 0], [0, 2]).round(4)  # either order, half the time
     array([0.8155])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, gain=gain, ties=ties, empty=empty)
-
-
-@measure(ndcg, "ndcg", reads="top")
-def per_list(lists: MetricLists, *, k: int | None, gain: GainOption, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     made = discounted_gain(lists, k, gain, ties)
     best = best_gain(lists, k, gain)
     with np.errstate(invalid="ignore"):

@@ -10,6 +10,7 @@ from rankloop.metrics.kernels.pairs import count_pairs
 __all__ = ["pair_accuracy"]
 
 
+@measure("pair_accuracy")
 def pair_accuracy(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -29,11 +30,7 @@ def pair_accuracy(
     >>> pair_accuracy([3.0, 2.0, 1.0], [2, 0, 1], [0, 3]).round(4)
     array([0.6667])
     """
-    return per_list(MetricLists(scores, labels, offsets, weight), ties=ties, empty=empty)
-
-
-@measure(pair_accuracy, "pair_accuracy")
-def per_list(lists: MetricLists, *, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight)
     right, wrong, tied, _ = count_pairs(lists, ties).T
     total = right + wrong + tied
     with np.errstate(invalid="ignore"):

@@ -11,6 +11,7 @@ from rankloop.metrics.kernels.rank_sums import found_within
 __all__ = ["precision"]
 
 
+@measure("p", "precision", reads="top")
 def precision(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -35,16 +36,7 @@ def precision(
     >>> precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(
-        lists, k=k, relevance_threshold=relevance_threshold, divide_by=divide_by, ties=ties, empty=empty
-    )
-
-
-@measure(precision, "p", "precision", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, divide_by: str, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     if one_of("divide_by", divide_by, ("k", "shown")) == "shown":

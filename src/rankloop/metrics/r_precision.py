@@ -10,6 +10,7 @@ from rankloop.metrics.kernels.rank_sums import found_within
 __all__ = ["r_precision"]
 
 
+@measure("rprec")
 def r_precision(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -29,12 +30,7 @@ def r_precision(
     >>> r_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
     array([0.5])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(r_precision, "rprec")
-def per_list(lists: MetricLists, *, relevance_threshold: float, ties: str, empty: str) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     total = lists.relevant(relevance_threshold)
     found = found_within(lists, ties, relevance_threshold, total.number.astype(np.int64))
     with np.errstate(invalid="ignore"):

@@ -11,6 +11,7 @@ from rankloop.metrics.kernels.rank_sums import rank_sums
 __all__ = ["persistence", "rbp"]
 
 
+@measure("rbp", reads="top")
 def rbp(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -34,14 +35,7 @@ def rbp(
     >>> rbp([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], p=0.5)
     array([0.625])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, p=p, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(rbp, "rbp", reads="top")
-def per_list(
-    lists: MetricLists, *, p: float, k: int | None, relevance_threshold: float, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     depth = min(cutoff(k), lists.longest)
     shares = 1 - persistence(p) ** np.arange(depth + 1.0)
     made = rank_sums(lists, ties, k, Gain.binary(relevance_threshold), shares)

@@ -11,6 +11,7 @@ from rankloop.metrics.precision import depths
 __all__ = ["recall"]
 
 
+@measure("recall", "r", reads="top")
 def recall(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -31,14 +32,7 @@ def recall(
     >>> recall([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(recall, "recall", "r", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     found = found_within(lists, ties, relevance_threshold, depths(lists, k))
     total = lists.relevant(relevance_threshold)
     with np.errstate(invalid="ignore"):

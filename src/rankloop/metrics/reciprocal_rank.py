@@ -9,6 +9,7 @@ from rankloop.metrics.kernels.measure import measure
 __all__ = ["reciprocal_rank"]
 
 
+@measure("mrr", "rr", reads="top")
 def reciprocal_rank(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -32,12 +33,5 @@ def reciprocal_rank(
     >>> reciprocal_rank([2.0, 1.0, 3.0], [1, 1, 0], [0, 3])
     array([0.5])
     """
-    lists = MetricLists(scores, labels, offsets, weight, pool_labels, pool_offsets)
-    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(reciprocal_rank, "mrr", "rr", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
     return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=True)

@@ -2,14 +2,15 @@
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.hit import per_list as hits
+from rankloop.metrics.hit import hit
 from rankloop.metrics.kernels.lists import MetricLists, Values
-from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.measure import measure, over
 from rankloop.metrics.kernels.subtopics import mean_over_subtopics, needs_subtopics
 
 __all__ = ["subtopic_recall"]
 
 
+@measure("subtopic_recall", "s_recall", reads="top")
 def subtopic_recall(
     scores: ArrayLike,
     labels: ArrayLike,
@@ -31,17 +32,10 @@ def subtopic_recall(
     >>> subtopic_recall([3.0, 2.0, 1.0], [1, 1, 1], [0, 3], k=2, subtopics=[[1, 0], [1, 0], [0, 1]])
     array([0.5])
     """
-    lists = MetricLists(scores, labels, offsets, subtopics=subtopics)
-    return per_list(lists, k=k, relevance_threshold=relevance_threshold, ties=ties, empty=empty)
-
-
-@measure(subtopic_recall, "subtopic_recall", "s_recall", reads="top")
-def per_list(
-    lists: MetricLists, *, k: int | None, relevance_threshold: float, ties: str, empty: str
-) -> Values:
+    lists = MetricLists.of(scores, labels, offsets, subtopics=subtopics)
     needs_subtopics(lists, "subtopic_recall")
 
     def covered(one: MetricLists, how: str) -> Values:
-        return hits(one, k=k, relevance_threshold=relevance_threshold, ties=how, empty="zero")
+        return over(one, hit, k=k, relevance_threshold=relevance_threshold, ties=how, empty="zero")
 
     return mean_over_subtopics(lists, ties, empty, covered)

@@ -71,6 +71,11 @@ class MetricLists(Lists):
         self._ranked: dict[str, Ranked] = {}
         self._shared: dict[Hashable, Any] = {}
 
+    @classmethod
+    def of(cls, scores: "ArrayLike | MetricLists", *columns: Any, **more: Any) -> "MetricLists":
+        """The lists of a metric's arguments; lists that are checked already (see `over`) pass through."""
+        return scores if isinstance(scores, MetricLists) else cls(scores, *columns, **more)
+
     def ranked(self, ties: str, depth: int | None = None) -> Ranked:
         """The lists by falling score, at least to `depth` (and through the tie that straddles it)."""
         one_of("ties", ties, TIES)

@@ -1,13 +1,13 @@
-"""The registry of metrics: names, options, and bodies over checked lists."""
+"""The registry of metrics: functions, their names in strings, and their options."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, TypeVar
 
-from rankloop.metrics.kernels.lists import Values
+from rankloop.metrics.kernels.lists import MetricLists, Values
 
-__all__ = ["MEASURES", "Measure", "measure"]
+__all__ = ["MEASURES", "Measure", "measure", "over"]
 
 F = TypeVar("F", bound=Callable[..., Values])
 
@@ -16,13 +16,12 @@ DATA = ("weight", "pool_labels", "pool_offsets", "judged", "pool_judged", "subto
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """One metric: the public function, its body over checked lists, and its names in strings.
+    """One metric: its function, and its names in strings.
 
     `reads` is "top" when a cut-off spares looking at the rest of the list, "all" when it does not.
     """
 
     function: Callable[..., Values]
-    per_list: Callable[..., Values]
     names: tuple[str, ...]
     reads: str
     higher_is_better: bool
@@ -35,19 +34,14 @@ MEASURES: dict[str, Measure] = {}
 
 
 def measure(
-    function: Callable[..., Values],
-    *names: str,
-    reads: str = "all",
-    higher_is_better: bool = True,
-    bounded: bool = True,
+    *names: str, reads: str = "all", higher_is_better: bool = True, bounded: bool = True
 ) -> Callable[[F], F]:
-    """Register the body of a metric under the names that strings use; options are those of `function`."""
+    """Register a metric under its own name and the names that strings use."""
 
-    def register(per_list: F) -> F:
+    def register(function: F) -> F:
         given = [p for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         MEASURES[function.__name__] = Measure(
             function=function,
-            per_list=per_list,
             names=(*names, *(name for name in [function.__name__] if name not in names)),
             reads=reads,
             higher_is_better=higher_is_better,
@@ -55,6 +49,11 @@ def measure(
             options={p.name: p.default for p in given if p.name not in DATA},
             data=tuple(p.name for p in given if p.name in DATA),
         )
-        return per_list
+        return function
 
     return register
+
+
+def over(lists: MetricLists, metric: Callable[..., Values], **options: Any) -> Values:
+    """A metric over lists that are checked already: its `MetricLists.of` takes them as they are."""
+    return metric(lists, None, None, **options)
