@@ -104,6 +104,7 @@ def parse_lines(
         odd_before = n_odd
         again = False
         while True:
+            # A number; where the fast parser is not sure of the last bit, its place is noted for Python.
             place = at
             value, at, sure = number(text, at)
             if not sure:
@@ -159,6 +160,7 @@ def parse_lines(
                 documents[row, 1] = at
             if byte(text, at) == 10:
                 break
+            # An index in full, and its colon.
             index = 0
             while 48 <= byte(text, at) <= 57 and at < place + 15:
                 index = index * 10 + byte(text, at) - 48
@@ -185,6 +187,7 @@ def parse_lines(
                 break
             if column > highest:
                 highest = column
+        # A line that was not finished is undone: it is parsed again with care, or its fault is returned.
         if again:
             careful = True
             for each in range(len(seen)):

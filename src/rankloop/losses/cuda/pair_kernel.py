@@ -90,6 +90,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         reach = tl.load(reaches + q).to(tl.int32)
         stop = tl.where(first < reach, n, tl.minimum(n, reach))
     stop = tl.where(factor != 0.0, stop, 0)
+    # The documents that are compared, WIDTH at a time, with all rows of the tile at once.
     for low in range(0, stop, WIDTH):
         met = low + tl.arange(0, WIDTH)
         inside = met < n
@@ -127,6 +128,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
             if TIED:
                 swap = tl.where(same, within_i, swap)
             x = (g_i - g_j) * swap
+        # What multiplies the weight: whether the pair counts, item weights, and the closeness of the scores.
         if KIND == 4:
             x *= chance
         elif KIND != 0 or TIED:
@@ -171,7 +173,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                 costs += tl.sum(pair_cost, 0)
             if SIZED:
                 total += tl.sum(tl.abs(pair_lambda), 0)
-        else:
+        else:  # only pairs closer than the margin cost something
             short = tl.maximum(margin - tl.where(x > 0, gap, -gap), 0.0)
             active = tl.where(short > 0, x, 0.0)
             if CURVE == 1:
@@ -182,6 +184,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                 lambda_ -= tl.sum(2.0 * active * short, 0)
                 hess += tl.sum(2.0 * tl.abs(active), 0)
                 costs += tl.sum(tl.abs(active) * short * short, 0)
+    # Each row is stored once, by one program: no atomic additions.
     tl.store(gradient + row, lambda_ * factor * sigma, mask=there)
     if HESSIAN:
         tl.store(hessian + row, hess * factor * sigma * sigma, mask=there)

@@ -107,6 +107,8 @@ def _sort_lists(
         s, y = scores[start:stop], amounts[start:stop]
         spread, k, log_v, v = work[0][:n], work[1][:n], work[2][:n], work[3][:n]
         z, a, c, signs = work[4][:n], work[5][:n], work[6][:n], work[16][:n]
+        # The matrix of the soft sort is never stored: `reach` has the entries of each row that are not 0, and
+        # v the factors of the columns, which with `iterations` make these sum to 1 as the rows do.
         _spread(s, spread)
         _signs(s, signs)
         reach = _reach(slope, s, spread)

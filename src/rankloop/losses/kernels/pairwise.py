@@ -118,6 +118,7 @@ def _pair_lists(
                 top, gains, a, b, gamma_a, gamma_b = one, zero, zero, less, x_a, x_b
             elif distant:
                 a, b, gamma_a, gamma_b = zero, less, drop, drop
+            # Two rows of pairs at a time: what is loaded of a document below them serves both.
             for i in range(0, min(reach, n - 1), 2):
                 low = i + 1
                 end = low + (n - low + LANES - 1) // LANES * LANES
@@ -128,6 +129,7 @@ def _pair_lists(
                 else:
                     odds_row(low, n, s[i], s, sigma, odds)
                     odds_row(low, n, s[low], s, sigma, other)
+                # The weights of both rows, where they are written out.
                 if tied:
                     weigh_tied(turn, start, i, n, y, c, rule, distant, x_a)
                     weigh_tied(turn, start, low, n, y, c, rule, distant, x_b)
@@ -139,6 +141,7 @@ def _pair_lists(
                         scale_row(low, n, w[i], w, s[i], s, shrink, x_a)
                         scale_row(low + 1, n, w[low], w, s[low], s, shrink, x_b)
                     x_b[low] = 0.0
+                # Lambdas and Hessians of both rows, in vector loops; the cost only where it is asked for.
                 back_a, back_b = (i, low) if moving else (0, 0)
                 if valued:
                     sums = valued_rows(
@@ -152,6 +155,7 @@ def _pair_lists(
                     )  # fmt: skip
                 size += sums[0]
                 total += sums[1] + sigma * sums[2]
+        # The scale of a list may depend on the sum of its lambdas, so it comes last.
         scale = list_scale(size, rule.factor[q], sigma, rule.shrink_list)
         value[q] = total * scale
         for k in range(n):

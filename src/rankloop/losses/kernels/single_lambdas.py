@@ -158,6 +158,7 @@ def _lambda_lists(
     hessian: Array,
     failed: Bools,
 ) -> None:
+    # Room for the longest list, made once and used for all of them.
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
@@ -206,6 +207,7 @@ def _lambda_lists(
             tied_pairs(n, truncation, np.float64(near) if gapped else 1.0, key, gain, odds, sums, g, h)
             for k in range(n):
                 gamma[k] = discount[k]
+        # Back to the order in which the documents came.
         for k in range(n):
             gradient[start + order[k]] = g[k] * factors[q]
             hessian[start + order[k]] = h[k] * odds[k] * (factors[q] * sigma)

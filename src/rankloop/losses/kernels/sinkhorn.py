@@ -95,6 +95,7 @@ def solve_columns(
             p = share * k[j]
             sums[j] += p
             diagonal[j] += p - p * p
+    # From x = 0: what is left is all that is wanted, and the first direction is the preconditioned one.
     mean = wanted.sum() / n
     size, before = 0.0, 0.0
     for j in range(n):
@@ -117,6 +118,7 @@ def solve_columns(
             met = share * share * row_dot(low, high, k, way)
             for j in range(low, high):
                 image[j] -= met * k[j]
+        # A step to the minimum along the direction, and the next direction, conjugate to it.
         bend = row_dot(0, n, way, image)
         if bend <= 0.0:
             return
