@@ -60,16 +60,16 @@ def passes(document, field, wanted):
     return document[field] in wanted
 
 
-@given(shops, filters, st.integers(1, 12))
-def test_it_is_the_definition(documents, filters, bins):
+@given(shops, filters, st.integers(1, 12), st.booleans())
+def test_it_is_the_definition(documents, filters, bins, own):
     shop = Shop(documents)
-    found = count_remote(shop, ["brand"], ["price", "size"], k=2, bins=bins, filters=filters)
+    found = count_remote(shop, ["brand"], ["price", "size"], k=2, bins=bins, filters=filters, own=own)
     for name in ("price", "size"):
-        others = {field: wanted for field, wanted in filters.items() if field != name}
+        others = {field: wanted for field, wanted in filters.items() if own or field != name}
         kept = [one for one in documents if all(passes(one, *by) for by in others.items())]
         values = np.array([one[name] for one in kept if name in one], float)
         assert found.ranges[name] == histogram(values, bins)
-    others = {field: wanted for field, wanted in filters.items() if field != "brand"}
+    others = {field: wanted for field, wanted in filters.items() if own or field != "brand"}
     assert found.values == {"brand": Shop(documents)([Values("brand", 2)], others)[0]}
 
 

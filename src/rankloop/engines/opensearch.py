@@ -21,7 +21,7 @@ from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
 from rankloop.engines.remote.opensearch_health import health_of
 from rankloop.engines.remote.opensearch_models import OpenSearchModels
-from rankloop.engines.remote.remote_engine import RemoteEngine
+from rankloop.engines.remote.remote_engine import PLAIN, Model, RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
 from rankloop.engines.requests.opensearch_answer import partial, read_answer, search_body, sent
 from rankloop.engines.requests.opensearch_counts import aggregations, read_aggregations
@@ -31,17 +31,15 @@ from rankloop.engines.requests.opensearch_query import OpenSearchWriter, has_wor
 from rankloop.engines.requests.opensearch_sltr import rescoring
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
-from rankloop.search import BM25, BM25F, Analyser, Field, Query
+from rankloop.search import Analyser, Field, Query
 from rankloop.search.field import read_fields
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest
-from rankloop.search.index.sort_field import sort_field
 from rankloop.search.text.query import as_query
 
 __all__ = ["OpenSearch"]
 
 CREATING = 60.0  # seconds
-_PLAIN = BM25()
 
 
 class OpenSearch(RemoteEngine):
@@ -77,26 +75,9 @@ class OpenSearch(RemoteEngine):
         client.call("PUT", client.index(), body, timeout=max(found.timeout, CREATING))
         return cls(found, credentials=credentials)
 
-    def retrieve(
-        self,
-        query: str | Query,
-        k: int = 10,
-        *,
-        offset: int = 0,
-        sort: str | None = None,
-        filters: Filters | None = None,
-    ) -> Answer:
-        """The k best documents after the first `offset`."""
-        parsed = as_query(query, self.fields)
-        order = sort_field(sort, self.fields)
-        return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
-
-    def found(
-        self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
-    ) -> Answer:
-        """The candidates of a retriever; with their documents where there is no local index."""
-        order, documents = sort_field(sort, self.fields), described and self.local is None
-        return self._search(query, k, sort=order, documents=documents, named=False, **how)
+    def found(self, query: Query, k: int, **how: Any) -> Answer:
+        """The candidates of a retriever, which does not ask for the clauses that match."""
+        return super().found(query, k, named=False, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that come from named clauses and doc values; the others are rankloop's alone."""
@@ -144,7 +125,7 @@ class OpenSearch(RemoteEngine):
     def explain(self, query: str | Query, id: Any) -> ScorePart:
         """What OpenSearch's own score of a document is made of."""
         parsed = as_query(query, self.fields)
-        body = self._writer(parsed).write(parsed) or {"match_none": {}}
+        body = self._writer(OpenSearchWriter, parsed).write(parsed) or {"match_none": {}}
         path = self.client.index(f"/_explain/{quote(str(id), safe='')}")
         found = self.client.call("POST", path, {"query": body}, absent={})
         if not found or found.get("_id") is None or "explanation" not in found:
@@ -194,7 +175,7 @@ class OpenSearch(RemoteEngine):
         offset: int = 0,
         sort: tuple[str, bool] | None = None,
         filters: Filters | None = None,
-        model: BM25 | BM25F = _PLAIN,
+        model: Model = PLAIN,
         match: str = "any",
         typos: str = "never",
         documents: bool = False,
@@ -202,7 +183,7 @@ class OpenSearch(RemoteEngine):
         rescore: Mapping[str, Any] | None = None,
     ) -> Answer:
         start = time.perf_counter()
-        writer = replace(self._writer(query, model, match, typos), named=named)
+        writer = replace(self._writer(OpenSearchWriter, query, model, match, typos), named=named)
         body = writer.write(query, filters)
         if body is None and sort is not None and not query.clauses:
             body = {"match_all": {}}
@@ -227,14 +208,6 @@ class OpenSearch(RemoteEngine):
         missing = partial(found)
         self._partial = None if missing is None else f"{self.address}: {missing}"
         return found
-
-    def _writer(
-        self, query: Query, model: BM25 | BM25F = _PLAIN, match: str = "any", typos: str = "never"
-    ) -> OpenSearchWriter:
-        """With `typos="missing"`, words that no searched field has are corrected."""
-        weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
-        wrong = self.misspelt(query, weights, typos)
-        return OpenSearchWriter(self.fields, self.schema.analyser, weights, match, wrong)
 
     def _read_schema(self) -> tuple[Manifest, int]:
         found = self.client.call("GET", self.client.index(), absent={})
@@ -267,7 +240,7 @@ class OpenSearch(RemoteEngine):
         return documents, tuple(found["aggregations"][name]["value"] / max(documents, 1) for name in texts)
 
     def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
-        writer = self._writer(query, _PLAIN, match)
+        writer = self._writer(OpenSearchWriter, query, PLAIN, match)
         body = writer.write(query, filters) or {"bool": {"filter": writer.filters(filters)}}
         found = self._post("/_search", {"size": 0, "query": body, "aggs": aggregations(asked)})
         return read_aggregations(asked, found["aggregations"])

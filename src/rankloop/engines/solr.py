@@ -15,7 +15,7 @@ from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.counted import Asked
 from rankloop.engines.remote.credentials import Credentials
-from rankloop.engines.remote.remote_engine import RemoteEngine
+from rankloop.engines.remote.remote_engine import PLAIN, Model, RemoteEngine
 from rankloop.engines.remote.solr_client import SolrClient
 from rankloop.engines.remote.solr_models import SolrModels
 from rankloop.engines.remote.statistics import Wanted
@@ -25,15 +25,12 @@ from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_que
 from rankloop.engines.requests.solr_schema import solr_schema
 from rankloop.engines.requests.title_field import title_field
 from rankloop.engines.score_part import ScorePart
-from rankloop.search import BM25, BM25F, Query
+from rankloop.search import Query
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest
-from rankloop.search.index.sort_field import sort_field
 from rankloop.search.text.query import as_query
 
 __all__ = ["Solr"]
-
-_PLAIN = BM25()
 
 
 class Solr(RemoteEngine):
@@ -48,27 +45,6 @@ class Solr(RemoteEngine):
         found = address if isinstance(address, Address) else Address.parse(address)
         super().__init__(found, SolrClient(found, credentials))
         self.models = SolrModels(self.client)
-
-    def retrieve(
-        self,
-        query: str | Query,
-        k: int = 10,
-        *,
-        offset: int = 0,
-        sort: str | None = None,
-        filters: Filters | None = None,
-    ) -> Answer:
-        """The k best documents after the first `offset`."""
-        parsed = as_query(query, self.fields)
-        order = sort_field(sort, self.fields)
-        return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
-
-    def found(
-        self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
-    ) -> Answer:
-        """The candidates of a retriever; with their documents where there is no local index."""
-        order, documents = sort_field(sort, self.fields), described and self.local is None
-        return self._search(query, k, sort=order, documents=documents, **how)
 
     def computes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Features that Solr's learning to rank computes; the others are rankloop's alone."""
@@ -115,7 +91,7 @@ class Solr(RemoteEngine):
     def explain(self, query: str | Query, id: Any) -> ScorePart:
         """What Solr's own score of a document is made of."""
         parsed = as_query(query, self.fields)
-        written = self._writer(parsed).write(parsed) or (EVERYTHING, [])
+        written = self._writer(SolrWriter, parsed).write(parsed) or (EVERYTHING, [])
         params = {"debug": "results", "debug.explain.structured": "true"}
         only = ids_query(self.schema.id_field, [str(id)])
         found = self.client.call(
@@ -199,14 +175,14 @@ class Solr(RemoteEngine):
         offset: int = 0,
         sort: tuple[str, bool] | None = None,
         filters: Filters | None = None,
-        model: BM25 | BM25F = _PLAIN,
+        model: Model = PLAIN,
         match: str = "any",
         typos: str = "never",
         documents: bool = False,
         rq: str | None = None,
     ) -> Answer:
         start = time.perf_counter()
-        writer = self._writer(query, model, match, typos)
+        writer = self._writer(SolrWriter, query, model, match, typos)
         written = writer.write(query)
         if written is None and not query.clauses and (filters or sort is not None):
             written = EVERYTHING, []
@@ -237,14 +213,6 @@ class Solr(RemoteEngine):
         self._partial = f"{self.address}: not all shards answered in time" if lost else None
         return answer["response"]
 
-    def _writer(
-        self, query: Query, model: BM25 | BM25F = _PLAIN, match: str = "any", typos: str = "never"
-    ) -> SolrWriter:
-        """With `typos="missing"`, words that no searched field has are corrected; they are counted first."""
-        weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
-        wrong = self.misspelt(query, weights, typos)
-        return SolrWriter(self.fields, self.schema.analyser, weights, match, wrong)
-
     def _read_schema(self) -> tuple[Manifest, int]:
         try:
             found = self.client.call("GET", self.client.collection("/schema"))
@@ -257,7 +225,7 @@ class Solr(RemoteEngine):
         return int(found["numFound"]), tuple(math.nan for one in self.fields.values() if one.kind == "text")
 
     def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
-        writer = self._writer(query, match=match)
+        writer = self._writer(SolrWriter, query, match=match)
         scored, needed = writer.write(query) or (EVERYTHING, [])
         body = {"query": scored, "filter": [*needed, *writer.filters(filters)], "limit": 0}
         found = self.client.call(

@@ -1,14 +1,26 @@
 """What an engine counts for facets and histograms: values, the spread of numbers, and numbers in bins."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
+from rankloop.search import Field
 from rankloop.search.index.counts import HIGHEST, Bin, Counts, bin_ends
 from rankloop.search.index.match import Filters
 
-__all__ = ["KNOWN", "PERCENT", "Asked", "Spread", "SpreadOf", "Values", "Within", "count_remote", "is_whole"]
+__all__ = [
+    "KNOWN",
+    "PERCENT",
+    "Asked",
+    "Spread",
+    "SpreadOf",
+    "Values",
+    "Within",
+    "check_kinds",
+    "count_remote",
+    "is_whole",
+]
 
 KNOWN = 256  # different numbers of a field up to which it is known whether all are whole
 PERCENT = 100 * HIGHEST
@@ -66,23 +78,39 @@ def count_remote(
     k: int = 10,
     bins: int = 12,
     filters: Filters | None = None,
+    own: bool = False,
 ) -> Counts:
     """Facets and histograms, each field without its own filter; fields with the same filters in one request.
 
-    A histogram takes two requests: the spread, from which round ends are chosen, and the numbers between.
+    With `own`, the filter of a field counts there too. A histogram takes two requests: the spread, from
+    which round ends are chosen, and the numbers between.
     """
     given = filters or {}
     values: dict[str, dict[str, int]] = {name: {} for name in facets}
     bars: dict[str, list[Bin]] = {name: [] for name in ranges}
-    for left_out in dict.fromkeys(name if name in given else None for name in (*values, *bars)):
+    without = {name: None if own or name not in given else name for name in (*values, *bars)}
+    for left_out in dict.fromkeys(without.values()):
         by = {name: wanted for name, wanted in given.items() if name != left_out}
-        alike = [name for name in (*values, *bars) if (name if name in given else None) == left_out]
+        alike = [name for name, its_own in without.items() if its_own == left_out]
         keywords = [name for name in alike if name in values]
         if keywords:
             found = count([Values(name, k) for name in keywords], by)
             values |= zip(keywords, found, strict=True)
         bars |= _histograms(partial(count, filters=by), [name for name in alike if name in bars], bins)
     return Counts(values, bars)
+
+
+def check_kinds(
+    fields: Mapping[str, Field], facets: Iterable[str], ranges: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """The names of facets and histograms; facets are of keyword fields, histograms of number fields."""
+    asked = list(facets), list(ranges)
+    for what, kind, names in zip(("facets", "histograms"), ("keyword", "number"), asked, strict=True):
+        known = [name for name, field in fields.items() if field.kind == kind]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"{what} are of {kind} fields ({', '.join(known)}), got {name!r}")
+    return asked
 
 
 def _histograms(count: Callable[[Sequence[Asked]], list[Any]], names: list[str], bins: int) -> Histograms:

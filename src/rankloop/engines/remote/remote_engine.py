@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,20 +14,26 @@ from rankloop.engines.answer import Answer
 from rankloop.engines.engine_away import EngineAway
 from rankloop.engines.remote.adding import Adding, Sent
 from rankloop.engines.remote.address import Address
-from rankloop.engines.remote.counted import Asked, Values, count_remote
+from rankloop.engines.remote.counted import Asked, check_kinds, count_remote
 from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.known_rows import KnownRows
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
-from rankloop.search import Candidates, Field, Index, Query
+from rankloop.engines.requests.query_writer import QueryWriter
+from rankloop.search import BM25, BM25F, Candidates, Field, Index, Query
 from rankloop.search.index.added import Added
 from rankloop.search.index.counts import Counts
 from rankloop.search.index.index import Document
 from rankloop.search.index.match import Filters
 from rankloop.search.index.snapshot import Manifest, Snapshot
+from rankloop.search.index.sort_field import sort_field
+from rankloop.search.text.query import as_query
 
-__all__ = ["RemoteEngine"]
+__all__ = ["PLAIN", "Model", "RemoteEngine"]
 
+Model = BM25 | BM25F
+PLAIN = BM25()
+W = TypeVar("W", bound=QueryWriter)
 COUNTED = 5.0  # seconds for which the number of documents is remembered
 
 
@@ -110,10 +116,10 @@ class RemoteEngine(ABC):
             self._empty = Snapshot(Path(), schema)
             self._statistics.forget()
             self._counted = None
-        newer = self.local is not None and self.local.refresh()
-        if changed or newer:
+        changed |= self.local is not None and self.local.refresh()
+        if changed:
             self._check_local()
-        return changed or newer
+        return changed
 
     def retriever(self, k: int = 1000, **options: Any) -> RemoteRetriever:
         """A stage from a query to its k best documents; the options are those of `Retriever`."""
@@ -138,9 +144,8 @@ class RemoteEngine(ABC):
     def add(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
         """Add documents, in place of those with their ids; what the local index has is not sent again.
 
-        Documents are sent in batches; each is in the local index once the engine has acknowledged it, so an
-        interrupted run resumes where it stopped. `on_error="skip"` leaves invalid documents out and reports
-        them.
+        Documents go in batches, and into the local index once the engine has acknowledged them, so that an
+        interrupted run resumes where it stopped. `on_error="skip"` reports invalid documents and goes on.
         """
         one_of("on_error", on_error, ("raise", "skip"))
         if isinstance(documents, Mapping | str):
@@ -161,7 +166,19 @@ class RemoteEngine(ABC):
         self._show_changes()
         return count
 
-    @abstractmethod
+    def retrieve(
+        self,
+        query: str | Query,
+        k: int = 10,
+        *,
+        offset: int = 0,
+        sort: str | None = None,
+        filters: Filters | None = None,
+    ) -> Answer:
+        """The k best documents after the first `offset`."""
+        parsed, order = as_query(query, self.fields), sort_field(sort, self.fields)
+        return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
+
     def found(
         self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
     ) -> Answer:
@@ -169,6 +186,8 @@ class RemoteEngine(ABC):
 
         `how` has the filters, model, match and typos of the retriever.
         """
+        documents = described and self.local is None
+        return self._search(query, k, sort=sort_field(sort, self.fields), documents=documents, **how)
 
     @abstractmethod
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
@@ -178,21 +197,9 @@ class RemoteEngine(ABC):
     def any_document(self) -> Mapping[str, Any] | None:
         """One of the documents; None if there is none."""
 
-    def facets(
-        self,
-        query: str | Query,
-        field: str,
-        *,
-        k: int = 10,
-        filters: Filters | None = None,
-        match: str = "any",
-        typos: str = "never",
-    ) -> dict[str, int]:
+    def facets(self, query: str | Query, field: str, **options: Any) -> dict[str, int]:
         """How many matching documents have each value of a keyword field: the k most frequent values."""
-        self._check_kind("facets", "keyword", [field])
-        understood = self.retriever(typos=typos).understood(query).finding
-        found: dict[str, int] = self._aggregated(understood, [Values(field, k)], filters or {}, match)[0]
-        return found
+        return self.counts(query, [field], own=True, **options).values[field]
 
     def counts(
         self,
@@ -206,11 +213,9 @@ class RemoteEngine(ABC):
     ) -> Counts:
         """The facets of several keyword fields and the histograms of several number fields.
 
-        The filter of a field itself does not count; the options are `k`, `bins` and `filters`.
+        The options are `k`, `bins`, `filters`, and `own`: unless it is set, a field ignores its own filter.
         """
-        values, numbers = list(facets), list(ranges)
-        self._check_kind("facets", "keyword", values)
-        self._check_kind("histograms", "number", numbers)
+        values, numbers = check_kinds(self.fields, facets, ranges)
         understood = self.retriever(typos=typos).understood(query).finding
         return count_remote(partial(self._aggregated, understood, match=match), values, numbers, **options)
 
@@ -220,7 +225,8 @@ class RemoteEngine(ABC):
         With `typos="missing"` those that no document has in any of the fields, with "always" all.
         """
         texts = (one.text for one in query.clauses if one.kind == "word" and not one.excluded)
-        words = dict.fromkeys(word for text in texts for word in text.split() if self._searched(word))
+        searched = self.schema.analyser.terms  # stop words are not
+        words = dict.fromkeys(word for text in texts for word in text.split() if searched(word))
         if typos != "missing":
             return frozenset(words if typos == "always" else ())
         return self._statistics.missing(words, tuple(fields), self.snapshot)
@@ -232,6 +238,10 @@ class RemoteEngine(ABC):
     @abstractmethod
     def send(self, documents: Sequence[tuple[str, Mapping[str, Any]]]) -> Sent:
         """Write documents by id; gives why each of those was refused that was."""
+
+    @abstractmethod
+    def _search(self, query: Query, k: int, *_: Any, **how: Any) -> Answer:
+        """The k best documents; `how` has the offset, sort, filters, model, match and typos."""
 
     @abstractmethod
     def _publish(self) -> None:
@@ -266,15 +276,13 @@ class RemoteEngine(ABC):
             "run rankloop index again"
         ]
 
-    def _searched(self, word: str) -> bool:
-        """Whether a word is searched for, which stop words are not."""
-        return bool(self.schema.analyser.terms(word))
-
-    def _check_kind(self, what: str, kind: str, names: Iterable[str]) -> None:
-        known = [name for name, field in self.fields.items() if field.kind == kind]
-        for name in names:
-            if name not in known:
-                raise ValueError(f"{what} are of {kind} fields ({', '.join(known)}), got {name!r}")
+    def _writer(
+        self, kind: type[W], query: Query, model: Model = PLAIN, match: str = "any", typos: str = "never"
+    ) -> W:
+        """With `typos="missing"`, words that no searched field has are corrected; they are counted first."""
+        weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
+        wrong = self.misspelt(query, weights, typos)
+        return kind(self.fields, self.schema.analyser, weights, match, wrong)
 
     def _show_changes(self) -> None:
         self._publish()

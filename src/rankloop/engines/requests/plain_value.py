@@ -2,13 +2,11 @@
 
 import re
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
-
-import numpy as np
 
 from rankloop.search import Field
 from rankloop.search.field import seconds
+from rankloop.search.index.plain import plain
 
 __all__ = ["plain_value"]
 
@@ -23,12 +21,6 @@ def plain_value(value: Any, field: Field | None) -> Any:
     """
     if field is not None and field.kind == "date" and not (isinstance(value, str) and _DATE.fullmatch(value)):
         return datetime.fromtimestamp(seconds(value), UTC).isoformat()
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
     if isinstance(value, list | tuple):
         return [plain_value(one, None) for one in value]
-    return value.isoformat() if hasattr(value, "isoformat") else value
+    return plain(value)

@@ -3,7 +3,6 @@
 import json
 from array import array
 from collections.abc import Mapping
-from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -13,6 +12,7 @@ from rankloop._arrays import Ints
 from rankloop.search.field import Field, shown
 from rankloop.search.index.arrays import pack
 from rankloop.search.index.limits import GAP, checked_size, checked_values, checked_words
+from rankloop.search.index.plain import plain
 from rankloop.search.index.postings import Arrays, forward_index, invert, joined
 from rankloop.search.index.segment import id_columns, keyword_columns, name_of_field
 from rankloop.search.text.analyser import Analyser
@@ -169,12 +169,7 @@ def _column(name: str, field: Field, values: list[Any]) -> Arrays:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
-    raise TypeError(f"no JSON for a {type(value).__name__}")
+    made = plain(value)
+    if made is value:
+        raise TypeError(f"no JSON for a {type(value).__name__}")
+    return made
