@@ -168,7 +168,7 @@ def test_a_failing_device_ends_with_a_sentence(error, message, monkeypatch):
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(_neural_fit, "train", fail)
+    monkeypatch.setattr(_neural_fit, "train_from", fail)
     with pytest.raises(RuntimeError, match=message):
         NeuralRanker(device="cpu").fit(judged())
 

@@ -224,12 +224,12 @@ def test_accumulated_steps_equal_one_large_batch(folder, judged):
 
 
 def test_a_resumed_training_ends_as_an_uninterrupted_one(folder, judged, tmp_path, monkeypatch):
-    from rankloop.rankers.text import fit as fitting
+    from rankloop.rankers.neural import checkpoint
 
     data, documents = judged
     settings = QUICK | {"epochs": 4, "dropout": 0.1}
     whole = TextRanker(folder, documents=documents, **settings).fit(data, data)
-    write, written = fitting.write_checkpoint, []
+    write, written = checkpoint.write_checkpoint, []
 
     def stop_after_two(path, identity, state):
         write(path, identity, state)
@@ -237,7 +237,7 @@ def test_a_resumed_training_ends_as_an_uninterrupted_one(folder, judged, tmp_pat
         if len(written) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "write_checkpoint", stop_after_two)
+    monkeypatch.setattr(checkpoint, "write_checkpoint", stop_after_two)
     ranker = TextRanker(folder, documents=documents, resume=tmp_path / "half", **settings)
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(data, data)

@@ -1,6 +1,7 @@
 """Checkpoints of a training: one archive, whole or absent, and only for the training that wrote it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,33 @@ import torch
 from torch import Tensor
 
 from rankloop import _archive
-from rankloop.rankers.neural.training import State
+from rankloop.rankers.neural.batches import DeviceLists
+from rankloop.rankers.neural.processes import Processes
+from rankloop.rankers.neural.training import Recipe, State, train
 
-__all__ = ["read_checkpoint", "write_checkpoint"]
+__all__ = ["read_checkpoint", "train_from", "write_checkpoint"]
 
 _KIND = "checkpoint"
 _COPIES, _BESIDE = 6, 64 << 20  # of the weights in a file: the best, the optimizer's; bytes of all else
+
+
+def train_from(
+    path: Path | None,
+    training: dict[str, Any],
+    scorer: torch.nn.Module,
+    lists: DeviceLists,
+    quality: Callable[[], float] | None,
+    recipe: Recipe,
+    processes: Processes,
+) -> State:
+    """`train`, from the checkpoint at `path` where there is one; the first process writes it each epoch."""
+
+    def keep(state: State) -> None:
+        if path is not None and processes.rank == 0:
+            write_checkpoint(path, training, state)
+
+    resumed = None if path is None else read_checkpoint(path, training, scorer)
+    return train(scorer, lists, quality, recipe, processes, resumed=resumed, keep=keep)
 
 
 def write_checkpoint(path: Path, training: dict[str, Any], state: State) -> None:

@@ -16,12 +16,12 @@ from rankloop.losses import Loss, loss, settle
 from rankloop.metrics import Metric
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.neural.batches import DeviceLists, rows_of
-from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
+from rankloop.rankers.neural.checkpoint import train_from
 from rankloop.rankers.neural.device_metrics import quality_on
 from rankloop.rankers.neural.input import TRANSFORMS, FeatureTransform
 from rankloop.rankers.neural.network import LEVELS, RankingNetwork, make_scorer
 from rankloop.rankers.neural.processes import joined, own_device
-from rankloop.rankers.neural.training import DivergenceError, Recipe, State, scores_of, train
+from rankloop.rankers.neural.training import DivergenceError, Recipe, State, scores_of
 from rankloop.rankers.saving.codec import encode
 
 if TYPE_CHECKING:
@@ -58,21 +58,12 @@ def fit(
         if ranker.init is not None:
             _go_on(scorer, ranker.init.module_.scorer)
         dtype = torch.bfloat16 if ranker.precision == "bf16" else torch.float32
-        validation = None if valid is None else DeviceLists(valid, transform, device, dtype)
-
-        def keep(state: State) -> None:
-            if path is not None and processes.rank == 0:
-                write_checkpoint(path, identity, state)
-
-        state = train(
-            scorer,
-            DeviceLists(data, transform, device, dtype),
-            None if validation is None else quality_of(scorer, validation, ranker.metric, ranker.precision),
-            recipe,
-            processes,
-            resumed=None if path is None else read_checkpoint(path, identity, scorer),
-            keep=keep,
-        )
+        quality = None
+        if valid is not None:
+            validation = DeviceLists(valid, transform, device, dtype)
+            quality = quality_of(scorer, validation, ranker.metric, ranker.precision)
+        lists = DeviceLists(data, transform, device, dtype)
+        state = train_from(path, identity, scorer, lists, quality, recipe, processes)
     return RankingNetwork(transform, scorer).eval(), state
 
 

@@ -7,10 +7,10 @@ import torch
 
 from rankloop._names import one_of
 from rankloop.data import RankingDataset
-from rankloop.rankers.neural.checkpoint import read_checkpoint, write_checkpoint
+from rankloop.rankers.neural.checkpoint import train_from
 from rankloop.rankers.neural.fit import explained, identity_of, quality_of, suited_loss
 from rankloop.rankers.neural.processes import joined, own_device
-from rankloop.rankers.neural.training import Recipe, State, train
+from rankloop.rankers.neural.training import Recipe, State
 from rankloop.rankers.text.documents import texts_of
 from rankloop.rankers.text.lists import TextLists
 from rankloop.rankers.text.model import Pretrained, open_model
@@ -38,23 +38,11 @@ def fit(ranker: "TextRanker", data: RankingDataset, valid: RankingDataset | None
     with explained(path, recipe), joined(device) as processes:
         scorer = model.scorer.to(device)
         lists = TextLists(data, pairs_of(ranker, data, model.tokenizer), device, at_once)
-        held_out = None
+        quality = None
         if valid is not None:
             held_out = TextLists(valid, pairs_of(ranker, valid, model.tokenizer), device, at_once)
-
-        def keep(state: State) -> None:
-            if path is not None and processes.rank == 0:
-                write_checkpoint(path, identity, state)
-
-        state = train(
-            scorer,
-            lists,
-            None if held_out is None else quality_of(scorer, held_out, ranker.metric, recipe.precision),
-            recipe,
-            processes,
-            resumed=None if path is None else read_checkpoint(path, identity, scorer),
-            keep=keep,
-        )
+            quality = quality_of(scorer, held_out, ranker.metric, recipe.precision)
+        state = train_from(path, identity, scorer, lists, quality, recipe, processes)
     scorer.eval()
     return model, state
 
