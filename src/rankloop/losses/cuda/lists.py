@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rankloop._extras import require
 from rankloop.lists.tensors.discount_of import discount_of
 from rankloop.lists.tensors.jit import jit, tl
+from rankloop.losses.cuda.above_each import above_each
 
 __all__ = [
     "BLOCK",
@@ -16,7 +17,6 @@ __all__ = [
     "BestSort",
     "DeviceLists",
     "DevicePairs",
-    "count_above",
     "list_max",
     "list_sums",
     "order_of",
@@ -207,38 +207,6 @@ def tile_of(offsets, tile_ends, q, BLOCK: tl.constexpr):  # type: ignore[no-unty
 
 
 @jit
-def _stands(other, own, earlier, LOOK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """How many of the others stand above each row; equal ones do where they come earlier."""
-    if LOOK == 0:  # all come earlier
-        return WIDTH - tl.sum(tl.where(own[None, :] > other[:, None], 1.0, 0.0), 0)
-    above = tl.where(other[:, None] > own[None, :], 1.0, 0.0)
-    if LOOK == 1:
-        above = tl.where(earlier, tl.where(other[:, None] >= own[None, :], 1.0, 0.0), above)
-    return tl.sum(above, 0)
-
-
-@jit
-def count_above(  # type: ignore[no-untyped-def]
-    values, along, start, n, low, high, own, gain, i, above, better,
-    LOOK: tl.constexpr, BEST: tl.constexpr, WIDTH: tl.constexpr,
-):  # fmt: skip
-    """Count the documents `low` to `high` that stand above each row, by value and by what goes along.
-
-    Counts are kept as floats: comparing then adding is one instruction each.
-    """
-    for at in range(low, high, WIDTH):
-        j = at + tl.arange(0, WIDTH)
-        earlier = j.to(tl.float32)[:, None] < i.to(tl.float32)[None, :]
-        other = tl.load(values + start + j, mask=j < n, other=float("-inf"))
-        other = tl.where(other == other, other, float("-inf"))
-        above += _stands(other, own, earlier, LOOK, WIDTH)
-        if BEST:
-            other = tl.load(along + start + j, mask=j < n, other=-1.0)
-            better += _stands(other, gain, earlier, LOOK, WIDTH)
-    return above, better
-
-
-@jit
 def _order_kernel(  # type: ignore[no-untyped-def]
     values, along, offsets, tile_list, tile_ends, order, ranked, moved, earned, discount, n_lists, cut,
     BEST: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
@@ -251,18 +219,7 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     given = tl.load(values + start + i, mask=i < n, other=0.0)
     gain = tl.load(along + start + i, mask=i < n, other=0.0)
     own = tl.where(given == given, given, float("-inf"))
-    after = tl.minimum(first + BLOCK, n)
-    above = tl.zeros([BLOCK], tl.float32)
-    better = tl.zeros([BLOCK], tl.float32)
-    above, better = count_above(
-        values, along, start, n, 0, first, own, gain, i, above, better, 0, BEST, WIDTH
-    )
-    above, better = count_above(
-        values, along, start, n, first, after, own, gain, i, above, better, 1, BEST, WIDTH
-    )
-    above, better = count_above(
-        values, along, start, n, after, n, own, gain, i, above, better, 2, BEST, WIDTH
-    )
+    above, better = above_each(values, along, start, n, first, own, gain, i, BEST, BLOCK, WIDTH)
     place = start + above.to(tl.int32)
     tl.store(order + place, start + i, mask=i < n)
     tl.store(ranked + place, given, mask=i < n)

@@ -6,8 +6,9 @@ from typing import Any
 
 from rankloop._extras import require
 from rankloop.lists.tensors.jit import jit, tl
+from rankloop.losses.cuda.above_each import above_each
 from rankloop.losses.cuda.draws import uniform_at
-from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists, count_above, tile_of
+from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists, tile_of
 from rankloop.losses.kernels.draws import TIE_BITS, draw_key
 
 __all__ = ["label_order", "noisy_orders"]
@@ -60,16 +61,5 @@ def _order_kernel(  # type: ignore[no-untyped-def]
     order += tl.program_id(1).to(tl.int64) * rows
     i = first + tl.arange(0, BLOCK)
     own = tl.load(values + start + i, mask=i < n, other=0.0)
-    after = tl.minimum(first + BLOCK, n)
-    above = tl.zeros([BLOCK], tl.float32)
-    unused = above
-    above, unused = count_above(
-        values, values, start, n, 0, first, own, own, i, above, unused, 0, False, WIDTH
-    )
-    above, unused = count_above(
-        values, values, start, n, first, after, own, own, i, above, unused, 1, False, WIDTH
-    )
-    above, unused = count_above(
-        values, values, start, n, after, n, own, own, i, above, unused, 2, False, WIDTH
-    )
+    above, _ = above_each(values, values, start, n, first, own, own, i, False, BLOCK, WIDTH)
     tl.store(order + start + above.to(tl.int32), i, mask=i < n)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from rankloop._extras import require
+from rankloop.lists.tensors.discount_of import discount_of
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import BLOCK, WARPS, DeviceLists, tile_of
 
@@ -54,7 +55,7 @@ def _brought(place, cut, BRINGS: tl.constexpr):  # type: ignore[no-untyped-def]
     """What each place (from 0) brings, in double precision."""
     rank = place.to(tl.float64) + 1.0
     if BRINGS == 0:
-        return 1.0 / tl.log2(1.0 + rank)
+        return discount_of(rank)
     if BRINGS == 1:
         return -rank
     return tl.where(place < cut, 1.0 / (rank * 0.0 + cut), 0.0)

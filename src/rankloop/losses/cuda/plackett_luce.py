@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rankloop.lists.tensors.discount_of import discount_of
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.blocks import add_logs
 from rankloop.losses.cuda.draws import gumbel_draws
@@ -100,7 +101,7 @@ def _order_costs(  # type: ignore[no-untyped-def]
             final = tl.exp2(1.0 - n.to(tl.float64))
             aim *= (tl.exp2(1.0 - rank) - final) / tl.where(final < 1.0, 1.0 - final, 1.0)
         if STAGE == 2:
-            aim *= 1.0 / tl.log2(1.0 + rank)
+            aim *= discount_of(rank)
         if STAGE == 3:
             aim = tl.where(r < k, aim, 0.0)
         if WEIGHTED:

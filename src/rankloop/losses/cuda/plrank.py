@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rankloop.lists.tensors.discount_of import discount_of
 from rankloop.lists.tensors.gains import gains
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.blocks import add_logs
@@ -68,7 +69,7 @@ def _ranking_costs(  # type: ignore[no-untyped-def]
         carried = tl.zeros([WIDTH], tl.float64) + tl.max(left, 0)  # running sums only grow
         tl.store(race + r, left, mask=r < n)
         gain = tl.load(gains + row, mask=(r < n) & (r < k), other=0.0)
-        earned += gain / tl.log2(2.0 + r.to(tl.float64))
+        earned += gain * discount_of(r.to(tl.float64) + 1.0)
     whole = tl.sum(earned, 0)
     tl.store(value + sample * n_lists + q, -factor * whole)
     tl.debug_barrier()  # other threads may read what these have written
@@ -86,7 +87,7 @@ def _ranking_costs(  # type: ignore[no-untyped-def]
         gain = tl.load(gains + row, mask=there, other=0.0)
         left = tl.load(race + r, mask=there, other=0.0)
         paid = there & (r < k)
-        discount = 1.0 / tl.log2(2.0 + r.to(tl.float64))
+        discount = discount_of(r.to(tl.float64) + 1.0)
         gained = tl.where(paid, gain * discount, 0.0)
         # The reward from the next rank on is summed backwards, so that it ends at 0 and not near it.
         after = tl.cumsum(gained, 0, reverse=True) - gained

@@ -95,7 +95,7 @@ def solve_columns(
             p = share * k[j]
             sums[j] += p
             diagonal[j] += p - p * p
-    # From x = 0: what is left is all that is wanted, and the first direction is the preconditioned one.
+    # From x = 0, where the residual is the whole right-hand side, along the preconditioned residual.
     mean = wanted.sum() / n
     size, before = 0.0, 0.0
     for j in range(n):
