@@ -158,3 +158,12 @@ def test_a_difference_on_few_queries_is_said():
         notes = " ".join(Comparison(systems, "old", test=test).table().notes)
         said = "a few queries make most of the difference by ndcg@10 of few, ndcg@10 of alike:"
         assert (said in notes) == told
+
+
+def test_too_few_queries_for_an_interval_are_said():
+    """Three queries allow no 95 % interval by randomisation: it is not called narrow."""
+    systems = {"old": evaluation(np.array([0.1, 0.2, 0.3])), "new": evaluation(np.array([0.2, 0.3, 0.9]))}
+    found = Comparison(systems, "old")
+    assert np.isinf(found.verdicts["ndcg@10"]["new"].low)
+    assert "3 queries are too few for an interval with confidence 0.95" in found.table().notes
+    assert "narrow" not in str(found)

@@ -39,7 +39,7 @@ def serve(
 
     from rankloop._extras import MODULES, require_modules
 
-    require_modules(*MODULES["serve"])
+    require_modules("Stemmer", *MODULES["serve"])
     from rankloop.serve.config import Config
     from rankloop.serve.http.process import run, run_workers
 

@@ -214,7 +214,7 @@ class Comparison(Tabled):
         left = f" of {base.n_queries:,}" if counts != [base.n_queries] else ""
         settings = ", ".join(f"{what} {way}" for what, way in (base.settings or {}).items())
         first = f"queries: {over}{left}, baseline: {self.baseline}, {how}"
-        return [first, *([settings] if settings else []), *self._skewed_notes()]
+        return [first, *([settings] if settings else []), *self._skewed_notes(), *self._unbounded_notes()]
 
     def _pareto_notes(self) -> list[str]:
         if not self.goals:
@@ -229,14 +229,23 @@ class Comparison(Tabled):
             f"{metric} of {name}"
             for metric in self.names
             for name in self.rivals
-            if on_few_queries(self.systems[name], base, metric)
+            if np.isfinite(self.verdicts[metric][name].low)
+            and on_few_queries(self.systems[name], base, metric)
         ]
         if not found:
             return []
         return [
             f"a few queries make most of the difference by {', '.join(found)}: its interval may be narrow; "
-            'test="bootstrap" is safer'
+            "the test bootstrap is safer"
         ]
+
+    def _unbounded_notes(self) -> list[str]:
+        every = (verdict for family in self.verdicts.values() for verdict in family.values())
+        fewest = min((verdict.queries for verdict in every if np.isinf(verdict.low)), default=0)
+        if not fewest:
+            return []
+        few = "one query is" if fewest == 1 else f"{fewest} queries are"
+        return [f"{few} too few for an interval with confidence {self.confidence:g}"]
 
     def _changed_notes(self) -> list[str]:
         metric = self.names[0]
