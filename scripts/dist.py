@@ -1,7 +1,7 @@
 """Build what a release consists of, check it, and try it: wheel and source archive.
 
-python scripts/dist.py                  the core and every extra, each in a clean environment
-python scripts/dist.py core report      these alone
+python scripts/dist.py                  the core and every extra for users, each in a clean environment
+python scripts/dist.py core report      these alone; also all, bench, dev and docs
 python scripts/dist.py --build-only     build and check, install nothing
 """
 
@@ -19,10 +19,19 @@ from venv import EnvBuilder
 import trove_classifiers
 from packaging.metadata import InvalidMetadata, Metadata
 
-__all__ = ["build", "lines_of_readme", "metadata_of", "mistakes_in_metadata", "not_needed", "not_packed"]
+__all__ = [
+    "ONLY_IF_NAMED",
+    "build",
+    "extras",
+    "lines_of_readme",
+    "metadata_of",
+    "mistakes_in_metadata",
+    "not_needed",
+    "not_packed",
+]
 
 ROOT = Path(__file__).parents[1]
-NOT_FOR_USERS = {"all", "bench", "dev", "docs"}  # `all` is the sum of the others
+ONLY_IF_NAMED = {"all", "bench", "dev", "docs"}  # `all` is the sum of the others
 # What a wheel may hold, beside the modules: each line is needed while rankloop runs, or by the installer.
 WANTED = (
     "rankloop/*.py",
@@ -52,8 +61,8 @@ def main(arguments: list[str]) -> int:
     print(f"built and checked: {wheel.name}, {archive.name}")
     if "--build-only" in arguments:
         return 0
-    known = _extras(wheel)
-    chosen = arguments or ["core", *known, "archive"]
+    known = extras(wheel)
+    chosen = arguments or ["core", *(name for name in known if name not in ONLY_IF_NAMED), "archive"]
     for name in chosen:
         if name not in {"core", "archive", *known}:
             raise SystemExit(f"there is no extra {name}; there are core, archive, {', '.join(known)}")
@@ -165,9 +174,8 @@ def _version() -> str:
     return re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)[1]  # type: ignore[index]
 
 
-def _extras(wheel: Path) -> list[str]:
-    named = BytesParser().parsebytes(metadata_of(wheel)).get_all("Provides-Extra", [])
-    return [name for name in named if name not in NOT_FOR_USERS]
+def extras(wheel: Path) -> list[str]:
+    return BytesParser().parsebytes(metadata_of(wheel)).get_all("Provides-Extra", [])
 
 
 def _same_metadata(wheel: Path, archive: Path) -> bool:
