@@ -75,6 +75,7 @@ def _lightgbm(
         if stop():
             raise lightgbm.callback.EarlyStopException(state.iteration, state.evaluation_result_list)
 
+    end.order = 40  # type: ignore[attr-defined] # after the values of this round are recorded
     if valid is None:
         booster = lightgbm.train(settings, rows, trees)
         return booster.predict, trees

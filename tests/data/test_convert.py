@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rankloop.cli.convert import convert as command
 from rankloop.data import convert, fingerprint, load_dataset, open_dataset, read_svmlight, write_svmlight
-from rankloop.data.svmlight import blocks as _svmlight_blocks
+from rankloop.data.svmlight import parser
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
 
@@ -35,8 +35,8 @@ def test_streaming_gives_the_same_set(tmp_path_factory, text, missing):
     folder = tmp_path_factory.getbasetemp()
     (folder / "stream.txt").write_text(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_svmlight_blocks, "_TEXT", 64)
-        patch.setattr(_svmlight_blocks, "_ROOM", 256)
+        patch.setattr(parser, "_TEXT", 64)
+        patch.setattr(parser, "_ROOM", 256)
         convert(folder / "stream.txt", folder / "stream", missing=missing)
     direct = read_svmlight(folder / "stream.txt", missing=missing)
     assert load_dataset(folder / "stream", verify=True).fingerprint() == direct.fingerprint()

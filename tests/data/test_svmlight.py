@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankloop.data import RankingDataset, read_svmlight
 from rankloop.data.files.text import TextSource
-from rankloop.data.svmlight import blocks as _svmlight_blocks
+from rankloop.data.svmlight import parser
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*has no value in any:UserWarning")
 
@@ -185,8 +186,8 @@ def test_broken_files_are_refused_exactly_where_the_plain_reader_refuses(
     path = tmp_path_factory.getbasetemp() / f"mutated{block}.txt"
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_svmlight_blocks, "_TEXT", block)
-        patch.setattr(_svmlight_blocks, "_ROOM", block)
+        patch.setattr(parser, "_TEXT", block)
+        patch.setattr(parser, "_ROOM", block)
         try:
             want = naive_read(text)
         except (ValueError, AttributeError):
@@ -194,6 +195,47 @@ def test_broken_files_are_refused_exactly_where_the_plain_reader_refuses(
                 read_svmlight(path, threads=1)
             return
         same(read_svmlight(path, threads=2 if block == 48 else 1), want)
+
+
+@pytest.mark.parametrize("block", [1 << 20, 48])
+@settings(max_examples=250)
+@given(text=valid_file, changes=edits)
+def test_skipping_reads_the_other_lines(tmp_path_factory, block, text, changes):
+    for at, new in changes:
+        text = text[: at % len(text)] + new + text[at % len(text) + 1 :] or b"#"
+    right, wrong = [], 0
+    for line in text.split(b"\n"):
+        try:
+            naive_read(b"0 qid:1 1:1\n" + line)
+            right.append(line)
+        except (ValueError, AttributeError):
+            wrong += 1
+    path = tmp_path_factory.getbasetemp() / f"skipped{block}.txt"
+    path.write_bytes(text)
+    skipped = Counter()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parser, "_TEXT", block)
+        patch.setattr(parser, "_ROOM", block)
+        try:
+            want = naive_read(b"\n".join(right))
+        except ValueError:
+            with pytest.raises(ValueError, match="holds no documents"):
+                read_svmlight(path, on_error="skip", skipped=skipped)
+        else:
+            same(read_svmlight(path, threads=2, on_error="skip", skipped=skipped), want)
+    assert skipped.total() == wrong
+
+
+def test_skipped_lines_are_summed_up_in_one_warning(read):
+    with pytest.warns(UserWarning, match="2 records were skipped .*1 x the label must be a number"):
+        data = read("x qid:1 1:1\n1 qid:1 1:2\n1 1:3\n", on_error="skip")
+    assert data.X.tolist() == [[2.0]]
+
+
+def test_comments_before_a_wide_first_row_count_as_lines(read):
+    wide = " ".join(f"{i}:1" for i in range(1, 100))
+    with pytest.raises(ValueError, match="line 4 "):
+        read(f"# one\n# two\n1 qid:1 {wide}\nx qid:1 1:1\n")
 
 
 @settings(max_examples=200)
@@ -268,7 +310,7 @@ def test_more_features_than_we_would_guess(read):
     with pytest.raises(ValueError, match="feature 1100000 would make a table of more than 1,000,000 columns"):
         read(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_svmlight_blocks, "_ROOM", 1)
+        patch.setattr(parser, "_ROOM", 1)
         data = read(text, n_features=1_200_000)
     assert data.X.shape == (3, 1_200_000)
     assert data.X[:, 1_099_999].tolist() == [np.inf] * 3
@@ -277,7 +319,7 @@ def test_more_features_than_we_would_guess(read):
 def test_a_table_that_grows_wider_and_longer(read):
     lines = [f"{i % 3} qid:{i // 7} {i // 40 + 1}:{i}" for i in range(8000)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_svmlight_blocks, "_TEXT", 512)
+        patch.setattr(parser, "_TEXT", 512)
         data = read("\n".join(lines), missing=np.nan)
     same(data, naive_read("\n".join(lines).encode(), missing=np.nan))
 

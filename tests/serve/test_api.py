@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import rankloop
 from rankloop.clicks import ClickLog
 from rankloop.propensity import swap_intervention
 from serve.running import ADMIN, another, client_of, wait_until
@@ -266,7 +267,8 @@ def test_every_answer_has_the_headers(shop):
 
 def test_health_readiness_and_metrics(shop):
     client, service = shop
-    assert client.get("/health").json()["status"] == "ok"
+    assert client.get("/health").json() == {"status": "ok", "version": None}
+    assert client.get("/health", headers=ADMIN).json()["version"] == rankloop.__version__
     ready = client.get("/ready", headers=ADMIN).json()
     assert (ready["ready"], ready["database"], ready["documents"]) == (True, "ok", len(service.index))
     found(client)

@@ -55,7 +55,8 @@ def _stream(source: str | Path | Sequence[str | Path], target: Path, **options: 
             NpyStream(folder / "y.npy", np.float32) as y,
             _SpilledIds(folder / "docid.spill") as documents,
         ):
-            for block, _ in blocks_of_files(paths, layout, queries, given.arguments["threads"]):
+            reading = [given.arguments[name] for name in ("threads", "on_error", "skipped")]
+            for block, _ in blocks_of_files(paths, layout, queries, *reading):
                 width = max(X.width or 0, block.X.shape[1])
                 why = f"a table of {width:,} features"
                 check_bound(

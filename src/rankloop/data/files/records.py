@@ -48,6 +48,13 @@ class Faults:
         self.counts[f"a line {problem.partition(':')[0].partition(' (')[0]}"] += 1
         self.wrong += 1
 
+    def at(self, place: str, problem: str, advice: str) -> None:
+        """What is wrong at a place that the message names in full."""
+        if not self.skips:
+            raise ValueError(f"{place}: {problem}; {advice}")
+        self.counts[problem.partition(", got")[0]] += 1
+        self.wrong += 1
+
     def queries(self, lost: list[str]) -> None:
         """Queries that are judged and have no text."""
         if not self.skips:

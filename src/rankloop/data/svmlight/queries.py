@@ -9,8 +9,8 @@ from rankloop._arrays import Ints, Singles
 from rankloop.data.columns import check
 from rankloop.data.columns.group import Grouping, group_rows
 from rankloop.data.columns.text_ids import is_text, text_ids
-from rankloop.data.svmlight.blocks import Block, shown
 from rankloop.data.svmlight.header_texts import header_texts
+from rankloop.data.svmlight.parser import Block, shown
 from rankloop.data.svmlight.side_files import side_sizes, side_weights
 
 __all__ = ["FileQueries"]
@@ -36,6 +36,7 @@ class FileQueries:
         self.first_row, self.first_run = self.rows, len(self.starts)
         self.texts = {**header_texts(path), **self.texts}
         self.named: bool | None = None
+        self.sizes = side_sizes(path) if self.side_files else None
 
     def add(self, block: Block) -> None:
         for (row, qid, line), text in zip(block.runs, block.texts, strict=True):
@@ -67,9 +68,8 @@ class FileQueries:
         if rows == 0:
             raise ValueError(f"{self.path} holds no documents; expected lines such as '2 qid:17 1:0.5 2:3'")
         self.files += 1
-        sizes = side_sizes(self.path) if self.side_files else None
-        if sizes is not None:
-            self._check_sizes(*sizes, rows)
+        if self.sizes is not None:
+            self._check_sizes(*self.sizes, rows)
         elif not self.named:
             raise ValueError(
                 f"{self.path}, line 1 (row 0): the line has no query id; write qid:17 after each label, "

@@ -1,5 +1,6 @@
 """Reading SVMLight ranking files, the format of LETOR, MSLR, Yahoo and Istella."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from rankloop._names import one_of
 from rankloop.data.columns.check import warn_of_empty
 from rankloop.data.columns.text_ids import text_ids
 from rankloop.data.files.bound import check_bound
+from rankloop.data.files.records import Faults
 from rankloop.data.files.text import long_work
 from rankloop.data.ranking_dataset import RankingDataset
-from rankloop.data.svmlight.blocks import Block, Layout, parsed_blocks
+from rankloop.data.svmlight.blocks import parsed_blocks
+from rankloop.data.svmlight.parser import Block, Layout
 from rankloop.data.svmlight.queries import FileQueries
 
 __all__ = ["blocks_of_files", "read_svmlight", "text_files"]
@@ -31,6 +34,8 @@ def read_svmlight(
     shared_queries: bool = False,
     threads: int | None = None,
     largest: int | None = None,
+    on_error: str = "raise",
+    skipped: Counter[str] | None = None,
 ) -> RankingDataset:
     """Documents from lines such as `2 qid:17 1:0.5 2:3 # docid = GX001`, plain, gzip or zstd.
 
@@ -46,7 +51,8 @@ def read_svmlight(
     LightGBM's metrics, of their lists (`weights="query"`).
 
     A file whose table would take more than `largest` bytes is refused; by default that is 1000 times the size
-    of the file, and at least 256 MB.
+    of the file, and at least 256 MB. A line that cannot be read is an error that names it, or with
+    `on_error="skip"` is left out and counted in `skipped`.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "train.txt"
@@ -68,7 +74,7 @@ def read_svmlight(
     table = _Table(missing, n_features or 0)
     documents = _Documents()
     total = sum(item.stat().st_size for item in paths)
-    for block, read in blocks_of_files(paths, layout, queries, threads):
+    for block, read in blocks_of_files(paths, layout, queries, threads, on_error, skipped):
         rows, width = table.rows + len(block.y), max(table.width, block.X.shape[1])
         check_bound(paths[0], total, 4 * rows * width, largest, f"a table of {width:,} features")
         table.add(block, total / max(1, read))
@@ -107,18 +113,25 @@ def text_files(
 
 
 def blocks_of_files(
-    paths: list[Path], layout: Layout, queries: FileQueries, threads: int | None
+    paths: list[Path],
+    layout: Layout,
+    queries: FileQueries,
+    threads: int | None,
+    on_error: str = "raise",
+    skipped: Counter[str] | None = None,
 ) -> Iterator[tuple[Block, int]]:
     """The blocks of all files in turn, with the bytes read so far."""
     total, read = sum(path.stat().st_size for path in paths), 0
     with long_work(f"reading {paths[0].name}", total) as advance:
         for path in paths:
             queries.begin(path)
-            for block in parsed_blocks(path, layout, threads=threads):
-                queries.add(block)
-                read += block.advance
-                advance(block.advance)
-                yield block, read
+            with Faults(path, on_error, skipped).summed_up() as faults:
+                named = True if queries.sizes is None else None
+                for block in parsed_blocks(path, layout, threads=threads, faults=faults, named=named):
+                    queries.add(block)
+                    read += block.advance
+                    advance(block.advance)
+                    yield block, read
             queries.finish()
 
 

@@ -17,9 +17,9 @@ Told = Annotated[bool, Depends(is_admin)]  # whether the token came with the req
 
 
 @router.get("/health", response_model=Health)
-async def health() -> Response:
-    """Whether the process answers."""
-    return json_answer(Health(status="ok", version=__version__))
+async def health(told: Told) -> Response:
+    """Whether the process answers; with the token, which version of rankloop."""
+    return json_answer(Health(status="ok", version=__version__ if told else None))
 
 
 @router.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}})

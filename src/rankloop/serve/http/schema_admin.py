@@ -103,7 +103,7 @@ class Forgotten(BaseModel):
 
 class Health(BaseModel):
     status: Literal["ok"]
-    version: str
+    version: str | None = None
 
 
 class Readiness(BaseModel):
