@@ -34,6 +34,10 @@ def test_the_curve_is_found(kind):
     np.testing.assert_allclose(found.values, truth / truth[0], rtol=0.08)
     assert np.all(found.low <= found.values)
     assert np.all(found.values <= found.high)
+    by_position = estimate(log)
+    assert (found.stopping, found.units) == (by_position.stopping, by_position.units)
+    assert found.trust is not None
+    assert found.trust.to_dict() == by_position.trust.to_dict()
     if kind == "carousel":
         assert found.values[5] > found.values[4]  # the next row begins where people look again
 

@@ -57,6 +57,8 @@ def by_cell(log: ClickLog, *, method: str = "auto", seed: int = 0) -> Propensity
         np.cov(np.log(others), rowvar=False),
         others,
         units=curve.units,
+        trust=curve.trust,
+        stopping=curve.stopping,
     )
 
 
