@@ -18,7 +18,7 @@ from rankloop.rankers.base.ranker import Ranker
 __all__ = ["Bag", "Folds", "bags", "folds_for", "refitted", "repeated"]
 
 SAFETY = 1.3  # how much longer a fit may take than it did before
-TOGETHER = 3  # members that have time for all folds, or there are fewer folds or none
+TOGETHER = 3  # members that have time for all folds, of twice as many, or there are fewer folds or none
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ def folds_for(
     tried: Sequence[Tried], everything: RankingDataset, held: Ints, explored: int | None,
     clock: Clock, count: int, seed: int,
 ) -> Folds:  # fmt: skip
-    """As many folds as there is time for, for the first members; `explored` documents took `Tried.seconds`.
+    """As many folds as there is time for, for the quickest of the first; `explored` documents took `seconds`.
 
     Where `explored` is None, the models that were compared were fitted on all queries but those held out:
     then it is all folds or none, as fits on all queries (`refitted`) cost less than some of the folds.
@@ -86,7 +86,8 @@ def folds_for(
     free = explored is None
     if everything.n_queries - len(held) < 2 * count:
         return Folds(everything, held, count, 1, free, seed)
-    one = larger(everything, held, explored) * sum(one.seconds for one in tried[:TOGETHER])
+    quickest = sorted(one.seconds for one in tried[: 2 * TOGETHER])[:TOGETHER]
+    one = larger(everything, held, explored) * sum(quickest)
     fits = int(clock.left / max(one, 1e-9))
     used = (count if fits >= count - 1 else 1) if free else max(1, min(count, fits))
     return Folds(everything, held, count, used, free, seed)

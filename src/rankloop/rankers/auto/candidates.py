@@ -15,6 +15,9 @@ __all__ = ["Candidate", "first_candidates", "installed_backends", "neighbours"]
 BACKENDS = ("lightgbm", "xgboost", "catboost")
 NEURAL = "neural"
 _LOSSES = ("lambdagap", "lambdarank", "squared", "xendcg", "softmax", "lambdaloss")
+_NETWORK: dict[str, Any] = {"loss": "softmax", "hidden": (128, 64), "learning_rate": 5e-3}
+_NETWORK |= {"weight_decay": 1e-2}
+_TRANSFORMS = ("standard", "log1p", "quantile")
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Candidate:
     @property
     def family(self) -> tuple[str, ...]:
         """Candidates of one family make much the same mistakes."""
-        return (self.kind, str(self.params.get("backend")), str(self.params.get("loss")), self.view.name)
+        what = "feature_transform" if self.kind == "neural" else "backend"
+        return (self.kind, str(self.params.get(what)), str(self.params.get("loss")), self.view.name)
 
     def ranker(self, *, threads: int | None, seed: int, metric: Any, **more: Any) -> Ranker:
         """The model, not yet fitted."""
@@ -50,11 +54,12 @@ class Candidate:
         from rankloop.rankers.neural_ranker import NeuralRanker
 
         common = {"device": "cpu", "threads": threads, "seed": seed, "metric": metric}
-        return NeuralRanker(**({"epochs": 40, "patience": 6} | common | dict(self.params)))
+        return NeuralRanker(**({"epochs": 100, "patience": 12} | common | dict(self.params)))
 
 
 _SHORT = {
     "leaves": "leaves",
+    "dropout": "dropout",
     "learning_rate": "rate",
     "feature_fraction": "of features",
     "bagging_fraction": "of queries",
@@ -83,6 +88,11 @@ def first_candidates(
     def trees(loss: str, view: View = plain, backend: str = "lightgbm", **params: Any) -> Candidate:
         return Candidate("trees", {"backend": backend, "loss": loss, **params}, view)
 
+    def network(transform: str, view: View, dropout: float, **params: Any) -> Candidate:
+        return Candidate(
+            "neural", {**_NETWORK, "feature_transform": transform, "dropout": dropout, **params}, view
+        )
+
     slow: dict[str, Any] = {"learning_rate": 0.05, "feature_fraction": 0.6, "bagging_fraction": 0.8}
     every = [
         trees("lambdagap"),
@@ -92,14 +102,17 @@ def first_candidates(
         trees("squared", by_query, leaves=15),
         trees("backend:QueryRMSE", backend="catboost", leaves=64),
         trees("backend:rank:ndcg", backend="xgboost"),
-        Candidate("neural", {"loss": "softmax", "hidden": (64, 32)}, missing),
+        network("standard", missing, 0.1),
         trees("lambdagap", leaves=15, **slow),
+        network("log1p", missing, 0.1),
         trees("xendcg", leaves=15, **slow),
         trees("squared", leaves=31, **slow),
         trees("backend:QueryRMSE", by_query, backend="catboost", leaves=64),
         trees("squared", backend="xgboost", leaves=15, **slow),
         Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
-        Candidate("neural", {"loss": "softmax", "hidden": (64, 32), "dropout": 0.2}, by_query),
+        network("standard", missing, 0.3),
+        network("standard", by_query, 0.2),
+        network("standard", missing, 0.0, scorer="gam", hidden=(16, 8)),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
         trees("lambdagap", by_query, leaves=31, **slow),
         trees("squared", by_query, leaves=31, **slow),
@@ -120,26 +133,48 @@ def _can(one: Candidate, backends: Sequence[str], own_objectives: bool) -> bool:
 
 
 def neighbours(best: Sequence[Candidate], views: Sequence[View], seed: int) -> Iterator[Candidate]:
-    """Variations of the best trees so far, without end; `best` may change meanwhile."""
+    """Variations of the best trees and networks so far, without end; `best` may change meanwhile."""
     rng = np.random.default_rng([seed, 77])
     while True:
-        trees = [one for one in best if one.kind == "trees"]
-        if not trees:
+        found = [one for one in best if one.kind != "linear"]
+        if not found:
             return
-        base = trees[min(int(rng.geometric(0.5)) - 1, len(trees) - 1)]
-        loss = str(base.params["loss"])
-        if not loss.startswith("backend:") and rng.random() < 0.3:
-            loss = str(rng.choice(_LOSSES))
-        leaves = int(np.clip(round(base.params.get("leaves", 31) * 2.0 ** rng.normal(0, 0.7)), 4, 255))
-        params = {
-            "backend": base.params["backend"],
-            "loss": loss,
-            "leaves": leaves,
-            "learning_rate": float(rng.choice([0.03, 0.05, 0.1])),
-            "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
-            "l2": float(rng.choice([0.0, 1.0, 10.0])),
-        }
-        if not loss.startswith("backend:"):
-            params["bagging_fraction"] = float(rng.choice([0.6, 0.8, 1.0]))
+        base = found[min(int(rng.geometric(0.5)) - 1, len(found) - 1)]
+        params = (_other_trees if base.kind == "trees" else _other_network)(base.params, rng)
         view = base.view if rng.random() < 0.8 else views[int(rng.integers(len(views)))]
         yield replace(base, params=params, view=view)
+
+
+def _other_trees(base: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    loss = str(base["loss"])
+    if not loss.startswith("backend:") and rng.random() < 0.3:
+        loss = str(rng.choice(_LOSSES))
+    leaves = int(np.clip(round(base.get("leaves", 31) * 2.0 ** rng.normal(0, 0.7)), 4, 255))
+    params = {
+        "backend": base["backend"],
+        "loss": loss,
+        "leaves": leaves,
+        "learning_rate": float(rng.choice([0.03, 0.05, 0.1])),
+        "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
+        "l2": float(rng.choice([0.0, 1.0, 10.0])),
+    }
+    if not loss.startswith("backend:"):
+        params["bagging_fraction"] = float(rng.choice([0.6, 0.8, 1.0]))
+    return params
+
+
+def _other_network(base: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """Wider or narrower, with another dropout, rate or decay, now and then another transform or loss."""
+    factor = float(rng.choice([0.5, 1.0, 2.0]))
+    params = {
+        **base,
+        "hidden": tuple(max(int(factor * width), 4) for width in base["hidden"]),
+        "dropout": float(rng.choice([0.0, 0.1, 0.2, 0.3, 0.5])),
+        "learning_rate": float(rng.choice([2e-3, 5e-3, 1e-2])),
+        "weight_decay": float(rng.choice([1e-3, 1e-2, 1e-1])),
+    }
+    if rng.random() < 0.2:
+        params["feature_transform"] = str(rng.choice(_TRANSFORMS))
+    if rng.random() < 0.3:
+        params["loss"] = str(rng.choice(["softmax", "listnet", "ranknet", "lambdarank"]))
+    return params

@@ -26,7 +26,7 @@ __all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
 MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
 BAGGED = 25  # fits of the best that the rest must suffice for
-ONE = 0.2  # of the time, for one candidate at most
+ONE = 0.1  # of the time, for one candidate at most
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
 WIDEST = 200  # features of which places within the list are added
@@ -152,7 +152,7 @@ def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) 
 
 def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
     """Of the time, for trying: less where the rest is enough for bags of the best, or must be."""
-    one = float(np.mean([one.seconds for one in found[:6]])) if found else 0.0
+    one = float(np.mean(sorted(one.seconds for one in found[:12])[:6])) if found else 0.0
     return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > BAGGED * one else MOSTLY
 
 
