@@ -329,6 +329,14 @@ LAYOUTS = {
         f"text_reranking/{name}": Layout({"": "{who}", "NDCG@10": MEAN, f"less {first}": "{against}"})
         for name, first in {"trees": "the trees", "encoders": "MiniLM, title"}.items()
     },
+    "cross_encoders/throughput": Layout(
+        {
+            "pairs a batch": "{pairs:,}",
+            "": "{who}",
+            "pairs a second": "{pairs_a_second:,.0f}",
+            "peak memory, GB": "{gigabytes:.1f}",
+        }
+    ),
     "text_reranking/latency": Layout({"for 100 candidates": "{who}", "CPU, ms": "{ms:,.1f}"}),
     "training/speed": Layout(
         {

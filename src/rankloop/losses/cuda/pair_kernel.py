@@ -4,6 +4,10 @@ Each document adds up its own side of every pair, so that no two programs write 
 same every time, and nothing of size n × n is ever stored. Rows lie along the lanes of a warp, which adds up
 without exchanging anything. Lists are in order of score: under a truncation the rows below it are compared
 only with the documents above it.
+
+With E = exp(sigma score), relative to the highest of the list, the chance that a pair is in the wrong order
+is E_j / (E_i + E_j): under DCG a pair then takes one reciprocal and no exponential. Lists whose scores are
+too far apart for that, and tiles with ties, take the terms of any pair.
 """
 
 from __future__ import annotations
@@ -15,11 +19,20 @@ __all__ = ["pair_kernel"]
 
 
 @jit
+def _softplus(behind):  # type: ignore[no-untyped-def]
+    """log2(1 + 2^behind); log2(1 + t) / t is a polynomial, accurate to 3e-7 from 0 to 1."""
+    t = tl.exp2(-tl.abs(behind))
+    near = 0.25600967 + t * (-0.155351803 + t * (0.063607842 - t * 0.0123194593))
+    near = 1.44269476 + t * (-0.721310088 + t * (0.480063694 + t * (-0.35339481 + t * near)))
+    return t * near + tl.maximum(behind, 0.0)
+
+
+@jit
 def _pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: ignore[no-untyped-def]
     """Lambda, Hessian and cost of pairs of weight x, where the row is `ahead` (to base 2) of the other.
 
-    x > 0: the row is the preferred one. There are no branches: signs are moved as bits, 1 / (1 + e) is the
-    square of a reciprocal root, and log2(1 + t) / t a polynomial, accurate to 3e-7 from 0 to 1.
+    x > 0: the row is the preferred one. There are no branches: signs are moved as bits, and 1 / (1 + e) is
+    the square of a reciprocal root.
     """
     sign = x.to(tl.int32, bitcast=True) & -2147483648
     behind = -(ahead.to(tl.int32, bitcast=True) ^ sign).to(tl.float32, bitcast=True)
@@ -33,10 +46,7 @@ def _pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: 
     if HESSIAN:
         hess = tl.abs(x) * (wrong * right)
     if VALUE:
-        t = tl.exp2(-tl.abs(behind))
-        near = 0.25600967 + t * (-0.155351803 + t * (0.063607842 - t * 0.0123194593))
-        near = 1.44269476 + t * (-0.721310088 + t * (0.480063694 + t * (-0.35339481 + t * near)))
-        cost = tl.abs(x) * (t * near + tl.maximum(behind, 0.0))
+        cost = tl.abs(x) * _softplus(behind)
     return lambda_, hess, cost
 
 
@@ -90,7 +100,39 @@ def pair_kernel(  # type: ignore[no-untyped-def]
         reach = tl.load(reaches + q).to(tl.int32)
         stop = tl.where(first < reach, n, tl.minimum(n, reach))
     stop = tl.where(factor != 0.0, stop, 0)
-    # The documents that are compared, WIDTH at a time, with all rows of the tile at once.
+    # Under DCG: odds of all scores, WIDTH documents at a time, with all rows of the tile at once.
+    if KIND == 0 and CURVE == 0 and not SHRINK and not SIZED:
+        top = tl.load(scores + start)
+        apart = (top - tl.load(scores + start + tl.maximum(n - 1, 0))).to(tl.float32) * base2
+        plain = apart < 100.0
+        if TIED:
+            plain = plain & (tl.max(within_i) == 0.0)
+        t_i = tl.where(there[None, :], (s_i - top).to(tl.float32) * base2, 0.0)
+        e_i = tl.exp2(t_i)
+        for low in range(0, tl.where(plain, stop, 0), WIDTH):
+            met = low + tl.arange(0, WIDTH)
+            inside = met < n
+            s_j = tl.load(scores + start + met, mask=inside, other=0.0)
+            t_j = tl.where(inside, (s_j - top).to(tl.float32) * base2, -200.0)[:, None]
+            e_j = tl.exp2(t_j)
+            more = g_i - tl.load(gains + start + met, mask=inside, other=0.0)[:, None]
+            live = tl.where(inside, 1.0, 0.0)[:, None]
+            x = more * tl.abs(d_i * live - tl.load(discounts + start + met, mask=inside, other=0.0)[:, None])
+            if WEIGHTED:
+                other = tl.load(order + start + met, mask=inside, other=0)
+                x *= tl.where(more > 0, w_i, tl.load(weights + other, mask=inside, other=0.0)[:, None])
+            if VALUE:
+                costs += tl.sum(tl.abs(x) * _softplus(tl.where(more > 0, t_j - t_i, t_i - t_j)), 0)
+            root = tl.rsqrt(e_i + e_j)
+            part = root * root
+            x *= part
+            lambda_ -= tl.sum(x * tl.where(more > 0, e_j, e_i), 0)
+            if HESSIAN:
+                hess += tl.sum(tl.abs(x) * (part * e_j), 0)
+        if HESSIAN:
+            hess *= tl.sum(e_i, 0)
+        stop = tl.where(plain, 0, stop)
+    # Any pairs: the documents that are compared, WIDTH at a time, with all rows of the tile at once.
     for low in range(0, stop, WIDTH):
         met = low + tl.arange(0, WIDTH)
         inside = met < n

@@ -4,12 +4,12 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from rankloop._arrays import Ints, Singles
 from rankloop.data import Pairs, RankingDataset
@@ -80,6 +80,10 @@ class DeviceLists:
                 pairs=None if self.pairs is None else self.pairs.of(chosen.cpu().numpy()),
                 lists=size,
             )
+
+    def captured_by(self, scorer: nn.Module, precision: str) -> Callable[..., Any] | None:
+        """The `CapturedSteps` of a network that is made for such lists."""
+        return None
 
     def rows_of_lists(self, order: Tensor) -> tuple[Tensor, Tensor, Ints]:
         """The rows of the lists in this order, where each list ends, and the same on the host from 0 on."""

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise, repeat
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from torch import Tensor
 from rankloop.losses import Loss
 from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
 
-__all__ = ["CapturedSteps", "can_capture", "nothing_freed"]
+__all__ = ["CapturedSteps", "Replayed", "can_capture", "nothing_freed", "rounded"]
 
 _ROUND_ROWS, _ROUND_LISTS = 1024, 32  # batch sizes are rounded up, so that few graphs are needed
 
@@ -47,33 +48,61 @@ class CapturedSteps:
         self.total = torch.zeros((), dtype=torch.float64, device=lists.device)
         self.sizes: dict[tuple[int, int], _Size] = {}
 
-    def epoch(self, order: Tensor, documents: int | None, per_batch: int | None) -> Tensor:
-        """One pass over the lists in this order; the sum of their losses."""
+    def epoch(
+        self, order: Tensor, documents: int | None, per_batch: int | None, before: Callable[[float], None]
+    ) -> Tensor:
+        """One pass over the lists in this order; the sum of their losses.
+
+        `before` is called at each step with the lists that were seen before the middle of its batch.
+        """
         self.stream.wait_stream(torch.cuda.current_stream(self.lists.device))
         with torch.cuda.stream(self.stream):
-            self._pass(order, documents, per_batch)
+            self.total.zero_()
+            self._pass(order, documents, per_batch, before)
         torch.cuda.current_stream(self.lists.device).wait_stream(self.stream)
         return self.total
 
-    def _pass(self, order: Tensor, documents: int | None, per_batch: int | None) -> None:
+    def learn(self, batch: Batch, count: Tensor | int) -> None:
+        """The work of one step on a batch of `count` lists: nothing in it waits for the host."""
+        from rankloop.losses.cuda.registry import device_loss
+
+        scores = self.score(batch)
+        made = device_loss(
+            self.loss,
+            scores,
+            batch.labels,
+            batch.offsets,
+            weight=batch.weight,
+            query_weight=batch.query_weight,
+            curved=False,
+            checked=False,
+        )
+        assert made is not None
+        torch.autograd.backward(scores, (made.gradient / count).to(scores.dtype))
+        self.optimizer.step()
+        self.total += made.value.sum()
+
+    def _pass(
+        self, order: Tensor, documents: int | None, per_batch: int | None, before: Callable[[float], None]
+    ) -> None:
         rows, ends, edges = self.lists.rows_of_lists(order)
         spans = list(pairwise(cuts(edges, documents, per_batch)))
         # Padding of a batch: rows that belong to none of its lists, and lists without rows.
         most = int(max(edges[last] - edges[first] for first, last in spans))
-        rows = torch.cat((rows, rows.new_zeros(_rounded(most, _ROUND_ROWS))))
-        widest = _rounded(max(last - first for first, last in spans), _ROUND_LISTS)
+        rows = torch.cat((rows, rows.new_zeros(rounded(most, _ROUND_ROWS))))
+        widest = rounded(max(last - first for first, last in spans), _ROUND_LISTS)
         starts = torch.cat((ends.new_zeros(1), ends, ends[-1:].expand(widest)))
         chosen = torch.cat((order, order.new_zeros(widest)))
-        self.total.zero_()
         ends_of = [(int(edges[first]), int(edges[last])) for first, last in spans]
         read = repeat(None) if self.lists.resident is not None else self.lists.streamed(rows, ends_of)
         for (first, last), (low, high), given in zip(spans, ends_of, read, strict=False):
-            key = (_rounded(high - low, _ROUND_ROWS), _rounded(last - first, _ROUND_LISTS))
+            key = (rounded(high - low, _ROUND_ROWS), rounded(last - first, _ROUND_LISTS))
             if key not in self.sizes:
                 self.sizes[key] = _Size(*key, self)
             size = self.sizes[key]
             if given is not None:
                 size.given[: high - low].copy_(given)
+            before((first + last) / 2)
             size.step(rows[low:], starts[first:] - low, chosen[first:], high - low, last - first)
 
 
@@ -89,6 +118,34 @@ def nothing_freed() -> Iterator[None]:
             gc.enable()
 
 
+class Replayed:
+    """A step that runs as it is the first time, which compiles its kernels, and then as a CUDA graph."""
+
+    def __init__(self, work: Callable[[], None], steps: CapturedSteps, pool: Any) -> None:
+        self.work, self.steps, self.pool, self.seen = work, steps, pool, False
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def __call__(self) -> None:
+        if self.graph is None and self.seen:
+            self.steps.optimizer.zero_grad(set_to_none=True)
+            graph = torch.cuda.CUDAGraph()
+            # Another thread may send the next rows meanwhile, which is not part of the graph.
+            with (
+                nothing_freed(),
+                torch.cuda.graph(
+                    graph, pool=self.pool, stream=self.steps.stream, capture_error_mode="thread_local"
+                ),
+            ):
+                self.work()
+            self.graph = graph
+        if self.graph is not None:
+            self.graph.replay()
+        else:
+            self.steps.optimizer.zero_grad(set_to_none=True)
+            self.work()
+        self.seen = True
+
+
 class _Size:
     """The buffers and the graph of one batch size."""
 
@@ -101,8 +158,7 @@ class _Size:
         self.count = torch.ones((), device=device)
         here = 0 if steps.lists.resident is not None else n_rows
         self.given = torch.zeros(here, steps.lists.host.shape[1], device=device)  # rows from the host
-        self.seen = False
-        self.graph: torch.cuda.CUDAGraph | None = None
+        self.run = Replayed(self._work, steps, None)
 
     def step(self, rows: Tensor, starts: Tensor, chosen: Tensor, n_rows: int, n_lists: int) -> None:
         self.rows.copy_(rows[: len(self.rows)])
@@ -110,25 +166,9 @@ class _Size:
         if self.steps.lists.query_weight is not None:
             self.chosen.copy_(chosen[: len(self.chosen)])
         self.count.fill_(n_lists)
-        if self.graph is None and self.seen:
-            self.steps.optimizer.zero_grad(set_to_none=True)
-            self.graph = torch.cuda.CUDAGraph()
-            # Another thread may send the next rows meanwhile, which is not part of the graph.
-            with (
-                nothing_freed(),
-                torch.cuda.graph(self.graph, stream=self.steps.stream, capture_error_mode="thread_local"),
-            ):
-                self._work()
-        if self.graph is not None:
-            self.graph.replay()
-        else:
-            self.steps.optimizer.zero_grad(set_to_none=True)
-            self._work()
-        self.seen = True
+        self.run()
 
     def _work(self) -> None:
-        from rankloop.losses.cuda.registry import device_loss
-
         lists = self.steps.lists
         if lists.resident is None:
             Z = lists.transform(self.given).to(lists.dtype)
@@ -143,22 +183,8 @@ class _Size:
             pairs=None,
             lists=len(self.chosen),
         )
-        scores = self.steps.score(batch)
-        made = device_loss(
-            self.steps.loss,
-            scores,
-            batch.labels,
-            batch.offsets,
-            weight=batch.weight,
-            query_weight=batch.query_weight,
-            curved=False,
-            checked=False,
-        )
-        assert made is not None
-        torch.autograd.backward(scores, (made.gradient / self.count).to(scores.dtype))
-        self.steps.optimizer.step()
-        self.steps.total += made.value.sum()
+        self.steps.learn(batch, self.count)
 
 
-def _rounded(size: int, step: int) -> int:
+def rounded(size: int, step: int) -> int:
     return max(step, -(-size // step) * step)

@@ -98,11 +98,7 @@ def train(
         state = resumed
         scorer.load_state_dict(state.weights)
         optimizer.load_state_dict({**optimizer.state_dict(), "state": state.moments})
-    steps = None
-    if processes.count == 1 and isinstance(scorer, MLP | GAM) and can_capture(lists, recipe.loss, optimizer):
-        steps = CapturedSteps(
-            lists, recipe.loss, optimizer, lambda batch: _scores(scorer, batch, recipe, device)
-        )
+    steps = None if processes.count > 1 else _captured(scorer, lists, recipe, optimizer)
     with _own_random_numbers(device), progress("training", total=recipe.epochs) as advance:
         advance(state.epoch)
         while state.epoch < recipe.epochs and state.epoch - state.best_epoch < recipe.patience:
@@ -125,6 +121,20 @@ def train(
     if state.best:
         scorer.load_state_dict(state.best)
     return state
+
+
+def _captured(
+    scorer: nn.Module, lists: DeviceLists, recipe: Recipe, optimizer: torch.optim.Optimizer
+) -> CapturedSteps | None:
+    """Steps as CUDA graphs, where loss, optimizer and network allow it."""
+    if recipe.accumulate > 1 or not can_capture(lists, recipe.loss, optimizer):
+        return None
+    kind: Callable[..., CapturedSteps] | None = CapturedSteps
+    if not isinstance(scorer, MLP | GAM):
+        kind = lists.captured_by(scorer, recipe.precision)
+    if kind is None:
+        return None
+    return kind(lists, recipe.loss, optimizer, lambda batch: _scores(scorer, batch, recipe, lists.device))
 
 
 def scores_of(scorer: nn.Module, lists: DeviceLists, precision: str) -> Tensor:
@@ -163,8 +173,14 @@ def _epoch(
     torch.manual_seed(_mixed(recipe.seed, epoch, 1 + processes.rank))
     shuffle = torch.Generator(device).manual_seed(_mixed(recipe.seed, epoch))
     order = torch.randperm(lists.data.n_queries, generator=shuffle, device=device)
+
+    def set_rate(seen: float) -> None:
+        if recipe.schedule == "linear":
+            _set_rate(optimizer, recipe.rate(epoch + seen / lists.data.n_queries))
+
     if steps is not None:
-        return float(steps.epoch(order, recipe.batch_documents, recipe.batch_lists)) / lists.data.n_queries
+        summed = steps.epoch(order, recipe.batch_documents, recipe.batch_lists, set_rate)
+        return float(summed) / lists.data.n_queries
     total = torch.zeros((), dtype=torch.float64, device=device)
     part = (processes.rank, processes.count)
     batches = enumerate(lists.epoch(order, recipe.batch_documents, recipe.batch_lists, part))
@@ -179,8 +195,7 @@ def _epoch(
                 torch.autograd.backward(summed / count)
                 total += summed.detach()
         processes.sum_gradients(scorer.parameters())
-        if recipe.schedule == "linear":
-            _set_rate(optimizer, recipe.rate(epoch + (done + count / 2) / lists.data.n_queries))
+        set_rate(done + count / 2)
         optimizer.step()
         done += count
     return float(processes.summed(total)) / lists.data.n_queries

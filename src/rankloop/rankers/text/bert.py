@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rankloop._names import one_of
+from rankloop.rankers.text.cuda.layers import encoded, suits
 from rankloop.rankers.text.packed import Packed, attention
 
 __all__ = ["Bert", "BertShape", "Layer"]
@@ -66,6 +67,8 @@ class Bert(nn.Module):
 
     def forward(self, tokens: Tensor, types: Tensor, places: Tensor, packed: Packed) -> Tensor:
         """`places` are the positions of the tokens in their sequences, from 0 on."""
+        if suits(self, tokens.device):
+            return encoded(self, tokens, types, places, packed)
         x = self.norm(self.words(tokens) + self.positions(places) + self.types(types))
         x = functional.dropout(x, self.dropout, self.training)
         for layer in self.layers:

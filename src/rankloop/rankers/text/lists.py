@@ -1,17 +1,17 @@
 """Lists of text pairs on their way to a device, in packed chunks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from rankloop._arrays import Ints
 from rankloop.data import RankingDataset
 from rankloop.rankers.neural.batches import DeviceLists
-from rankloop.rankers.text.packed import Packed
+from rankloop.rankers.text.packed import Packed, sent
 from rankloop.rankers.text.tokens import Pairs, Texts, ranges
 
 __all__ = ["Chunk", "PairBatch", "TextLists", "pair_batch"]
@@ -48,6 +48,15 @@ class TextLists(DeviceLists):
         for low, high in edges:
             yield pair_batch(self.texts, there[low:high], self.device, self.at_once)
 
+    def captured_by(self, scorer: nn.Module, precision: str) -> Callable[..., Any] | None:
+        """Steps of a BERT in half precision."""
+        from rankloop.rankers.text.captured import CapturedPairs
+        from rankloop.rankers.text.cross_encoder import CrossEncoder
+        from rankloop.rankers.text.cuda.layers import takes
+
+        fused = isinstance(scorer, CrossEncoder) and takes(scorer.bert, self.device)
+        return CapturedPairs if fused and precision == "bf16" else None
+
     def in_order(self) -> Iterator[tuple[PairBatch, Tensor]]:  # type: ignore[override] # likewise
         """All rows in order, some at a time: a pair is scored by itself."""
         for start in range(0, len(self.texts), _SCORED):
@@ -70,17 +79,11 @@ def pair_batch(pairs: Pairs | Texts, rows: Ints, device: torch.device, at_once: 
     ]
     back = np.empty(len(rows), np.int64)
     back[order] = np.arange(len(rows))
-    return PairBatch(chunks, _sent(back, device))
+    return PairBatch(chunks, sent(back, device))
 
 
 def _chunk(pairs: Pairs | Texts, rows: Ints, device: torch.device) -> Chunk:
     tokens, types, lengths = pairs.packed(rows)
     places = ranges(np.zeros(len(rows), np.int64), lengths)
-    sent = _sent(np.stack((tokens, types, places)), device)
-    return Chunk(sent[0], sent[1], sent[2], Packed(lengths, device))
-
-
-def _sent(values: Ints, device: torch.device) -> Tensor:
-    """On the device, without waiting for it."""
-    made = torch.from_numpy(values)
-    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
+    there = sent(np.stack((tokens, types, places)), device)
+    return Chunk(there[0], there[1], there[2], Packed(lengths, device))

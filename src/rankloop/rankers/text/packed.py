@@ -3,27 +3,32 @@
 from functools import cached_property
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from rankloop._arrays import Ints
+from rankloop._arrays import Ints, Ints32
 
-__all__ = ["Packed", "attention"]
+__all__ = ["Packed", "attention", "sent"]
 
 
 class Packed:
-    """The lengths of packed sequences, on the host and on the device; they are sorted by length."""
+    """The lengths of packed sequences, on the host and on the device; they are sorted by length.
 
-    def __init__(self, lengths: Ints, device: torch.device) -> None:
+    With `edges` on the device, the lengths on the host are upper bounds, in any order.
+    """
+
+    def __init__(self, lengths: Ints, device: torch.device, edges: Tensor | None = None) -> None:
         self.lengths, self.device = lengths, device
         self.longest = int(lengths.max())
+        if edges is not None:
+            self.edges = edges
 
     @cached_property
     def edges(self) -> Tensor:
         """Where each sequence starts, and where the last one ends."""
-        ends = torch.as_tensor(self.lengths, dtype=torch.int32).cumsum(0, dtype=torch.int32)
-        return torch.cat((ends.new_zeros(1), ends)).to(self.device)
+        return sent(np.concatenate(([0], np.cumsum(self.lengths))).astype(np.int32), self.device)
 
     @cached_property
     def groups(self) -> list[tuple[int, int, int]]:
@@ -35,6 +40,12 @@ class Packed:
             made.append((start, last - first, length))
             start += (last - first) * length
         return made
+
+
+def sent(values: Ints | Ints32, device: torch.device) -> Tensor:
+    """On the device, without waiting for it."""
+    made = torch.from_numpy(values)
+    return made.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else made
 
 
 def attention(qkv: Tensor, packed: Packed) -> Tensor:
