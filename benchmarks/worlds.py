@@ -1,7 +1,8 @@
 """Learning from clicks in 72 worlds: 24 to develop on, and 48 that are looked at only to report.
 
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
-python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]      (or earlier)
+python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]      (or earlier, opened)
+python benchmarks/worlds.py opened --again [--only r60]
 
 Everything that is finished (a contender in a world) is a line of the file --out, the cheapest worlds first
 (by pages times features); a command that was stopped, or ran into its time limit, goes on from there when it
@@ -10,9 +11,10 @@ folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 71, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others for reporting: r24 to r47 (seeds 20024 to 20047,
-`earlier`) were looked at with settings that have been changed since, r48 to r71 (seeds 30048 to 30071) are
-those of the documentation. No choice of `learn` may be made on a reporting world; docs/unbiased.md says when
-they were opened.
+`earlier`) and thirteen of r48 to r71 (seeds 30048 to 30071, `opened`) were looked at with settings that have
+been changed since; the other eleven (`reporting`) are for the settings of today. No choice of `learn` may be
+made on a reporting world; docs/unbiased.md says when they were opened. Worlds that are run again with other
+settings (`--again`) are in a table of their own.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,13 @@ from rankloop.metrics import ndcg
 from results import benchmark, record
 from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
-SETS = {"development": range(24), "earlier": range(24, 48), "reporting": range(48, 72)}
+OPENED = (48, 50, 51, 55, 56, 58, 60, 61, 62, 64, 67, 68, 69)
+SETS: dict[str, Collection[int]] = {
+    "development": range(24),
+    "earlier": range(24, 48),
+    "opened": OPENED,
+    "reporting": sorted(set(range(48, 72)) - set(OPENED)),
+}
 PEOPLE = ("1/k", "baidu", "trust", "cascade", "dbn", "saturation", "mixture", "adversarial")
 SIDE_BY_SIDE = {
     9: "grid",
@@ -200,7 +208,7 @@ def about(number: int) -> str:
     return f"{named(number)} {world.people}, {world.utility}{width}, {loggers}{kind}, {size}"
 
 
-def table(known: dict[int, dict[str, dict[str, Any]]]) -> None:
+def table(known: dict[int, dict[str, dict[str, Any]]], again: bool) -> None:
     """The table of the documentation: a world without every contender is not in it."""
     heads = (*PEERS, CEILING, LEARN, FULL)
     print(f"\n| world | {' | '.join(heads)} | learn - best peer | share | CPU s: naive, learn |")
@@ -213,6 +221,7 @@ def table(known: dict[int, dict[str, dict[str, Any]]]) -> None:
         share = "-" if found["share"] is None else f"{found['share']:.0%}"
         took = f"{lines[NAIVE]['cpu']:.0f}, {lines[LEARN]['cpu']:.0f}"
         part = next(one for one, numbers in SETS.items() if number in numbers)
+        part += ", again" if again else ""
         record(part, world=about(number), **found["mean"], gap=found["gap"], share=found["share"], cpu=took)
         print(f"| {about(number)} | {' | '.join(cells)} | {gap} | {share} | {took} |")
         if found["gap"][2] < 0:
@@ -251,6 +260,7 @@ def main() -> None:
     parser.add_argument("--budget", default="usual", help="of learn: quick, usual or large")
     parser.add_argument("--methods", choices=("all", "learn", "others"), default="all", help="to run now")
     parser.add_argument("--only", action="append", default=[], help="a world such as d03; repeat it")
+    parser.add_argument("--again", action="store_true", help="worlds that were looked at before")
     parser.add_argument("--most", type=int, default=10**9, help="leave out worlds with more sessions")
     parser.add_argument(
         "--out", type=Path, default=Path("worlds.jsonl"), help="what is finished, a line each"
@@ -284,7 +294,7 @@ def main() -> None:
         if all((named(one), name) in known for name in methods)
     }
     if whole:
-        table(whole)
+        table(whole, arguments.again)
     print(f"not finished: {', '.join(named(one) for one in wanted if one not in whole) or 'none'}")
 
 

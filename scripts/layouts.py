@@ -149,6 +149,8 @@ LAYOUTS = {
         }
     ),
     "worlds/reporting": WORLDS,
+    "worlds/opened": WORLDS,
+    "worlds/opened, again": WORLDS,
     "worlds/earlier": WORLDS,
     "judging/judgments": Layout(
         {

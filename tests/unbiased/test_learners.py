@@ -79,6 +79,15 @@ LOSSES = {
 }
 
 
+def test_two_features_are_seen_together():
+    """Relevance is their product: a tree that sees only one of them finds nothing."""
+    X = np.random.default_rng(0).normal(size=(3000, 2)).astype(np.float32)
+    data = RankingDataset.from_groups(X, 4.0 * (X[:, 0] * X[:, 1] > 0.5), np.full(300, 10))
+    log = simulate(data, logging_policy=X[:, 0], user=USER, sessions=6000, k=K, seed=0)
+    found = likelihood(log, data, propensity=THETA, ranker=likelihood_ranker(trees=30, threads=1))
+    assert quality(data, found) > 0.9
+
+
 def test_what_was_learned_is_kept_in_a_file(world, tmp_path):
     data, log = world
     for name, ranker in {

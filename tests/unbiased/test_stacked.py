@@ -180,6 +180,20 @@ def test_folds_do_not_see_the_clicks_they_predict(weak):
     assert (before != after).any()
 
 
+def test_lines_go_on_beyond_what_was_shown_and_constants_do_not(weak):
+    seen = evidence(weak.log, 1.0 / np.arange(1, 11), hidden(weak))
+    made = library(seen, candidates(trees=5, threads=1)["linear leaves"])
+    far = np.repeat([[20.0], [50.0]], weak.train.n_features, axis=1)
+    for name, stays in {
+        "plain leaves, full": True,
+        "plain leaves, two towers": True,
+        "likelihood, full": False,
+        "two towers": False,
+    }.items():
+        near, further = made[name](seen.shown).predict(far)
+        assert (near == further) == stays, name
+
+
 def test_scale_and_agreement():
     z, seen = counted(0, lambda k, z: np.full(len(k), 0.1))
     np.testing.assert_allclose(scale_of(7.0 * z, seen), 7.0 * scale_of(z, seen))

@@ -130,16 +130,17 @@ def learn(
     trust it. A `DBN` replaces the curve where it clearly predicts the clicks on held-out pages better: people
     who read on until they are satisfied have no curve by rank.
 
-    With the usual budget fifteen corrections (pairs, likelihood and linear weights with the curve in full, by
-    half, not at all and as the stack finds it; two towers; pairs with documents that were never shown as
-    irrelevant ones) are fitted in three folds of queries and added up with the weights that make the clicks
-    on the other queries most likely, together with a new curve and clicks that do not depend on relevance.
-    The sum is one forest; `summary` says in one paragraph what was found. Its dcg@10 is estimated beside that
-    of the logged order. The shape of the trees is that of the first of `rankers`. Pages whose clicks go
-    against those on the others, as those of people who want bad results to rise, are left out, and the rest
-    is learned from again (`opposed` is their share; above 40 % a warning says that the clicks cannot be
-    trusted). With `logged`, the ranker that made the log, the result moves away from it only as far as the
-    clicks bear it out under every click model that is likely (`unbiased.proximal`).
+    With the usual budget twenty corrections (pairs, likelihood with linear and with plain leaves, and linear
+    weights, each with the curve in full, by half, not at all and as the stack finds it; two towers; pairs
+    with documents that were never shown as irrelevant ones) are fitted in three folds of queries and added up
+    with the weights that make the clicks on the other queries most likely, together with a new curve and
+    clicks that do not depend on relevance. The sum is one forest; `summary` says in one paragraph what was
+    found. Its dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the
+    first of `rankers`. Pages whose clicks go against those on the others, as those of people who want bad
+    results to rise, are left out, and the rest is learned from again (`opposed` is their share; above 40 % a
+    warning says that the clicks cannot be trusted). With `logged`, the ranker that made the log, the result
+    moves away from it only as far as the clicks bear it out under every click model that is likely
+    (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -31,23 +32,23 @@ Correction = Callable[[Bools], Member | None]
 
 @dataclass(frozen=True, eq=False)
 class Shapes:
-    """Forests for clicks: with linear leaves, and for pairs."""
+    """Forests for clicks: with linear leaves, with constant ones, and for pairs.
+
+    A line in a leaf goes on beyond the documents that were shown, a constant does not: which is better there
+    depends on the utility.
+    """
 
     lines: LambdaMART
+    plain: LambdaMART
     pairs: LambdaMART
 
     @classmethod
     def of(cls, lines: LambdaMART) -> "Shapes":
-        pairs = LambdaMART(
-            trees=lines.trees,
-            leaves=15,
-            loss=GAIN,
-            params={"bagging_fraction": 0.7, "bagging_freq": 1, "min_data_in_leaf": 5},
-            threads=lines.threads,
-            seed=lines.seed,
-            patience=None,
-        )
-        return cls(lines, pairs)
+        alike: dict[str, Any] = {"trees": lines.trees, "threads": lines.threads, "seed": lines.seed}
+        alike["patience"] = None
+        plain = LambdaMART(leaves=31, min_sum_hessian=1.0, l2=5.0, params={"min_data_in_leaf": 20}, **alike)
+        parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "min_data_in_leaf": 5}
+        return cls(lines, plain, LambdaMART(leaves=15, loss=GAIN, params=parts, **alike))
 
 
 def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
@@ -61,13 +62,14 @@ def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
     for name, one in {"flat": flat, "half": half, "full": seen}.items():
         found |= _by_curve(name, one, shapes)
     found["two towers"] = _two_towers(seen, shapes.lines)
+    found["plain leaves, two towers"] = _two_towers(seen, shapes.plain)
     found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
     found["pairs, half, all documents"] = _all_documents(half, shapes.pairs)
     return found
 
 
 def more(name: str, seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
-    """Three corrections by another way to count the clicks."""
+    """Four corrections by another way to count the clicks."""
     return _by_curve(name, seen, Shapes.of(lines))
 
 
@@ -75,6 +77,7 @@ def _by_curve(name: str, seen: Evidence, shapes: Shapes) -> dict[str, Correction
     return {
         f"pairs, {name}": _pairs(seen, shapes.pairs),
         f"likelihood, {name}": _likelihood(seen, shapes.lines),
+        f"plain leaves, {name}": _likelihood(seen, shapes.plain),
         f"linear, {name}": lambda kept: straight(seen, kept),
     }
 

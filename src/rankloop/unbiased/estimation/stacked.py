@@ -79,7 +79,7 @@ def stacked(
 
     The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
     where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
-    `given` is kept). The curve of the stack, tempered, then makes three more corrections, and the weights are
+    `given` is kept). The curve of the stack, tempered, then makes four more corrections, and the weights are
     fitted again. Where people stop reading, only impressions without a click above them count: there,
     examination does not depend on what was clicked. What has weight is trained on all queries and added up
     to one forest.
