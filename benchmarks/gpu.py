@@ -168,7 +168,9 @@ def every_loss():
     pairs = Pairs(np.arange(0, lists * length, 2), np.arange(1, lists * length, 2))
     one = loss("ranknet")
     milliseconds, _ = timed(lambda: device_loss(one, scores, labels, offsets, pairs=pairs), 3, 2)
-    record("losses", loss="RankNet, explicit pairs", lists=lists, documents=length, ms=milliseconds)
+    record(
+        "losses", loss="RankNet, explicit pairs", lists=lists, documents=length, ms=milliseconds, graph=None
+    )
     print(f"| RankNet, {len(pairs):,} explicit pairs | {milliseconds:.2f} | |", flush=True)
     print(flush=True)
 

@@ -339,6 +339,25 @@ LAYOUTS = {
             "peak memory, GB": "{gigabytes:.1f}",
         }
     ),
+    "gpu/lambdarank": Layout(
+        {
+            "lists × documents": "{lists:,} × {documents:,}",
+            "": "{who}",
+            "as called, ms": "{ms:.2f}",
+            "in a graph, ms": "{graph:.3f}",
+            "GiB": "{gib:.2f}",
+        },
+        {
+            "us, gradient and Hessian": "ours: gradient and Hessian",
+            "us, value too": "ours: value too",
+            "eager n × n": "padded n × n, eager",
+            "compiled n × n": "padded n × n, compiled",
+        },
+    ),
+    "gpu/losses": Layout(
+        {"loss": "{loss}", "as called, ms": "{ms:.2f}", "in a graph, ms": "{graph:.3f}"},
+        {"RankNet, explicit pairs": "RankNet, 245,760 explicit pairs"},
+    ),
     "gpu/epochs": Layout(
         {"": "{what}", "s": "{seconds:.3f}"},
         {
@@ -432,10 +451,10 @@ FIGURES = [
         "`training.py --only speed`",
     ),
     (
-        "LambdaRank's gradient, 30,000 lists of 120 (H200; an earlier run)",
-        "{gpu/lambdarank (earlier)/30,000 × 120/ours: gradient, Hessian}",
-        "eager PyTorch {gpu/lambdarank (earlier)/30,000 × 120/eager n × n}, compiled"
-        " {gpu/lambdarank (earlier)/30,000 × 120/compiled}, Rax {gpu/lambdarank (earlier)/30,000 × 120/Rax}",
+        "LambdaRank's gradient, 30,000 lists of 120 (H200)",
+        "{gpu/lambdarank/lists=30000&who=us, gradient and Hessian/ms|.2f} ms",
+        "eager PyTorch {gpu/lambdarank/lists=30000&who=eager n × n/ms|.1f} ms, compiled"
+        " {gpu/lambdarank/lists=30000&who=compiled n × n/ms|.1f} ms",
         "`gpu.py`",
     ),
     (
