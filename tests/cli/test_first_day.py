@@ -400,6 +400,7 @@ def test_columns_of_a_log_are_named_on_every_command_that_reads_one(at, tmp_path
     [
         (["convert", "hdfs:///a/b.txt", "c.parquet"], "and hdfs:///a/b.txt is an address; copy it first"),
         (["check", "s3://a/b.index"], "and s3://a/b.index is an address; copy it first"),
+        (["backup", "shop.index", "--out=s3://a/b"], "and s3://a/b is an address; copy it first"),
     ],
 )
 def test_an_address_where_a_file_is_wanted_is_refused_as_it_was_typed(monkeypatch, capsys, words, sentence):

@@ -91,7 +91,8 @@ def _refuse_addresses(command: Any) -> None:
         for value in ctx.params.values():
             for one in value if isinstance(value, list | tuple) else (value,):
                 if isinstance(one, Path) and _ADDRESS.match(str(one)):
-                    given = next((word for word in sys.argv if Path(word) == one), str(one))
+                    words = [part for word in sys.argv for part in (word, word.partition("=")[2])]
+                    given = next((word for word in words if Path(word) == one), str(one))
                     raise ValueError(
                         f"a file of this machine is needed here, and {given} is an address; copy it first"
                     )
