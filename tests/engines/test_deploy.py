@@ -12,6 +12,7 @@ from engines.shop import FIELDS, QUERIES, documents
 from rankloop import cli
 from rankloop.engines import OpenSearch, Solr, Unsupported
 from rankloop.engines.remote.address import Address
+from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.solr_client import SolrClient
 
 pytestmark = pytest.mark.timeout(240)  # the first test starts the cluster
@@ -204,3 +205,15 @@ def test_opensearch_scores_and_ranks_as_here(index):
             index.models.remove(name)
     with pytest.raises(Unsupported, match=r"window\(title\): only rankloop"):
         rl.engines.deploy(learned(["window(title)"]), index, rl.rankers.to_opensearch, name="w")
+
+
+def test_a_model_that_was_removed_is_not_named_as_left(monkeypatch):
+    """OpenSearch lists a model for up to a second after it was removed."""
+    models = OpenSearchModels
+    monkeypatch.setattr(models, "check", lambda self: None)
+    monkeypatch.setattr(models, "remove", lambda self, name, store: None)
+    monkeypatch.setattr(models, "names", lambda self, store: ["m0", "m1"])
+    made = object.__new__(rl.engines.OpenSearch)
+    made.address, made.models = "opensearch://fake:9200/shop", models(None)
+    monkeypatch.setattr(rl.engines, "open", lambda address: made)
+    assert command("--to", made.address, "--name", "m1", "--rollback").endswith("are there: m0\n")

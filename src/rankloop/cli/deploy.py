@@ -92,8 +92,8 @@ def _remove(engine: "Engine", name: str, store: str | None) -> None:
         engine.models.remove(name, place)
     except LookupError as error:
         raise ValueError(str(error)) from None
-    left = ", ".join(engine.models.names(place)) or "none"
-    typer.echo(f"{name} is out of {engine.address}; models that are there: {left}")
+    left = [one for one in engine.models.names(place) if one != name]  # a list may be a second old
+    typer.echo(f"{name} is out of {engine.address}; models that are there: {', '.join(left) or 'none'}")
 
 
 def _ranker(path: Path, engine: "Engine") -> "Ranker":
