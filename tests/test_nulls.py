@@ -134,6 +134,9 @@ def test_bars_by_hand():
     assert [coverage("x", "", held, 1000).ok for held in (929, 930, 970, 971)] == [False, True, True, False]
     assert coverage("x", "", 88, 100).ok
     assert not coverage("x", "", 87, 100).ok
+    shares = (None, 0.9, 0.95)  # of the results that say so themselves
+    assert [coverage("x", "", 1, 100, said=one).state for one in shares] == ["missed", "missed", "said"]
+    assert coverage("x", "", 95, 100, said=0.0).state == "ok"
 
 
 def test_the_command_prints_a_table_and_what_is_missed(tmp_path, capsys, monkeypatch):
@@ -144,18 +147,20 @@ def test_the_command_prints_a_table_and_what_is_missed(tmp_path, capsys, monkeyp
 
     made = [
         coverage("a", "good", 95, 100),
-        coverage("b", "known", 10, 100, note="said"),
+        coverage("b", "known", 10, 100, note="a reason"),
         coverage("c", "bad", 9, 100),
+        coverage("d", "told", 8, 100, note="a warning says so in 96%", said=0.96),
     ]
     monkeypatch.setattr(nulls, "cells", lambda **_: iter(made))
     monkeypatch.setattr(nulls, "_sections", lambda only: ["section"])
     monkeypatch.setattr(sys, "argv", ["nulls.py", "--quick", "--json", str(tmp_path / "cells.json")])
     assert nulls.main() == 1, "a miss that nothing says is a failure"
     shown = capsys.readouterr().out
-    assert "1 of 3 cells hold; 2 are missed, 1 of them" in shown
+    assert "1 of 4 cells hold; of 1 outside the bar the result says so; 2 are missed, 1 of them" in shown
+    assert "SAID: a warning says so in 96%" in shown
     assert "missed: c, bad: 9.0%" in shown
     written = json.loads((tmp_path / "cells.json").read_text())["section"]
-    assert [one["ok"] for one in written["cells"]] == [True, False, False]
+    assert [one["ok"] for one in written["cells"]] == [True, False, False, False]
 
 
 def test_a_section_is_replaced_in_the_file_and_the_table_on_its_page(tmp_path, capsys, monkeypatch):
@@ -180,7 +185,7 @@ def test_a_section_is_replaced_in_the_file_and_the_table_on_its_page(tmp_path, c
     assert "earlier" not in text
     assert "| b | new | coverage | 10.0% | 100 | 87.9% to 100.0% | the reason |" in text
     assert "| c | x | coverage | 2.0% | 100 | 87.9% to 100.0% | not explained by the result |" in text
-    assert "1 of 3 cells hold; 5 minutes of CPU time" in text
+    assert "1 of 3 cells hold; 2 are missed; 5 minutes of CPU time" in text
     page.write_text("no marks")
     with pytest.raises(SystemExit, match="needs a line"):
         nulls.main()

@@ -11,11 +11,15 @@ QUICK = 100  # the same in the quick part
 AGAIN = 10  # times as many, where a cell is missed by so few that it may be chance
 ALARMS = 0.05  # false alarms, at most
 COVERED = (0.93, 0.97)  # of 95 % intervals
+SAID = 0.95  # of the results outside the bar, at least, say themselves why
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`value` is the share of the experiments; `note` says why a cell that is not `ok` is known to miss."""
+    """`value` is the share of the experiments; `note` says why a cell that is not `ok` is known to miss.
+
+    `said` is the share of the results (of those that miss, where that is known) which say it themselves.
+    """
 
     subject: str
     condition: str
@@ -25,6 +29,14 @@ class Cell:
     bar: str
     ok: bool
     note: str = ""
+    said: float | None = None
+
+    @property
+    def state(self) -> str:
+        """ "ok"; "said" for a cell outside its bar whose results say so; "missed"."""
+        if self.ok:
+            return "ok"
+        return "said" if self.said is not None and self.said >= SAID else "missed"
 
 
 def runs(quick: bool) -> int:
@@ -38,14 +50,19 @@ def confirmed(measure: Callable[[int], Iterable[Cell]], experiments: int) -> lis
     return found if all(one.ok or one.note for one in found) else list(measure(AGAIN * experiments))
 
 
-def false_alarms(subject: str, condition: str, alarms: int, experiments: int, *, note: str = "") -> Cell:
+def false_alarms(
+    subject: str, condition: str, alarms: int, experiments: int, *, note: str = "", said: float | None = None
+) -> Cell:
     """At most 5 %, and two standard errors of that share for chance."""
     most = ALARMS + 2 * _error(ALARMS, experiments)
     share = float(alarms / experiments)
-    return Cell(subject, condition, "false alarms", share, experiments, f"≤ {most:.1%}", share <= most, note)
+    bar, ok = f"≤ {most:.1%}", share <= most
+    return Cell(subject, condition, "false alarms", share, experiments, bar, ok, note, said)
 
 
-def coverage(subject: str, condition: str, held: int, experiments: int, *, note: str = "") -> Cell:
+def coverage(
+    subject: str, condition: str, held: int, experiments: int, *, note: str = "", said: float | None = None
+) -> Cell:
     """93 to 97 % of 1,000 experiments or more; with fewer, two standard errors are added for chance."""
     low, high = COVERED
     if experiments < EXPERIMENTS:
@@ -53,7 +70,7 @@ def coverage(subject: str, condition: str, held: int, experiments: int, *, note:
         high = min(high + 2 * _error(high, experiments), 1.0)
     share = float(held / experiments)
     bar = f"{low:.1%} to {high:.1%}"
-    return Cell(subject, condition, "coverage", share, experiments, bar, low <= share <= high, note)
+    return Cell(subject, condition, "coverage", share, experiments, bar, low <= share <= high, note, said)
 
 
 def power(

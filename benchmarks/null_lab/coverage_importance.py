@@ -32,7 +32,7 @@ def cells(quick: bool) -> Iterator[Cell]:
                 how = f"{metric}, {n} queries, a {name} feature"
                 share = said[feature] / max(runs(quick) - held[feature], 1)
                 note = f"{share:.0%} of the misses are said" if share > 0.5 else ""
-                yield coverage("importance", how, int(held[feature]), runs(quick), note=note)
+                yield coverage("importance", how, int(held[feature]), runs(quick), note=note, said=share)
         if quick:
             return
 

@@ -105,7 +105,9 @@ def _served(experiments: int) -> Iterator[Cell]:
         for name in names:
             share = said[name] / experiments
             note = f"a note says in {share:.0%} that few queries differ" if share > 0.5 else ""
-            yield coverage("evaluate", f"{name} of scores, {n} queries", held[name], experiments, note=note)
+            yield coverage(
+                "evaluate", f"{name} of scores, {n} queries", held[name], experiments, note=note, said=share
+            )
 
 
 def _nulls(experiments: int) -> Iterator[Cell]:
@@ -156,7 +158,7 @@ def _differences_of(kind: str, n: int, experiments: int) -> Iterator[Cell]:
         share = said[test] / max(experiments - held[test], 1)
         warned = f"{share:.0%} of the misses are said" if share > 0.5 else ""
         how = f"{test}, {kind}, {n} queries"
-        yield coverage("compare, difference", how, held[test], experiments, note=warned)
+        yield coverage("compare, difference", how, held[test], experiments, note=warned, said=share)
 
 
 def _gain(rng: np.random.Generator, n: int, kind: str) -> Floats:

@@ -102,7 +102,8 @@ def _cell(
         few += "few made most of the clicks" in repr(curve)
     if not note and few > 0.5 * experiments:
         note, said = FEW_MADE, few
-    return coverage(name, how, held, experiments, note=note.format(said=said / experiments))
+    share = said / experiments
+    return coverage(name, how, held, experiments, note=note.format(said=share), said=share)
 
 
 def people_of(rng: np.random.Generator, crowd: str) -> NDArray[np.int64]:
@@ -155,6 +156,7 @@ def _joint(experiments: int) -> Iterator[Cell]:
         held,
         FEW,
         note=note if said > 0.9 * FEW else "",
+        said=said / FEW,
     )
 
 
@@ -201,7 +203,7 @@ def _shrunk(experiments: int) -> Iterator[Cell]:
             said += found is not None and "the interval is wide" in found.method
         note = f"the curve says in {said / experiments:.0%} that its interval is wide for a power of the rank"
         how = f"position-based, exponent {eta:g}"
-        yield coverage("curve of the service", how, held, experiments, note=note)
+        yield coverage("curve of the service", how, held, experiments, note=note, said=said / experiments)
 
 
 def _preferences(experiments: int) -> Cell:

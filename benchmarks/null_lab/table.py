@@ -14,7 +14,7 @@ BEGIN, END = "<!-- the table begins -->", "<!-- the table ends -->"
 
 def line(cell: Cell) -> str:
     """One line of the table."""
-    verdict = "ok" if cell.ok else f"MISSED{': ' if cell.note else ''}{cell.note}"
+    verdict = cell.state if cell.ok else f"{cell.state.upper()}{': ' if cell.note else ''}{cell.note}"
     return (
         f"{cell.subject:<34} {cell.condition:<52} {cell.what:<13} {cell.value:>7.1%} {cell.experiments:>6,}  "
         f"{cell.bar:<16} {verdict}"
@@ -22,25 +22,32 @@ def line(cell: Cell) -> str:
 
 
 def summary(found: list[Cell]) -> list[str]:
-    """How many cells hold, and which are missed without a known reason (the note of a cell)."""
-    missed = [one for one in found if not one.ok]
+    """How many cells hold, of how many the result says why not, and which are missed for no known reason."""
+    missed = [one for one in found if one.state == "missed"]
     unknown = [one for one in missed if not one.note]
-    lines = [f"\n{len(found) - len(missed)} of {len(found)} cells hold; {len(missed)} are missed"]
+    lines = [f"\n{_count(found)}; {len(missed)} are missed"]
     if missed:
         lines[0] += f", {len(missed) - len(unknown)} of them for a known reason"
     return [*lines, *(f"missed: {one.subject}, {one.condition}: {one.value:.1%}" for one in unknown)]
 
 
+def _count(found: list[Cell]) -> str:
+    said = sum(one.state == "said" for one in found)
+    hold = f"{sum(one.ok for one in found):,} of {len(found):,} cells hold"
+    return f"{hold}; of {said:,} outside the bar the result says so" if said else hold
+
+
 def markdown(sections: dict[str, Section]) -> str:
     """The cells of all sections as tables, what is missed first."""
     every = [one for section in sections.values() for one in section.cells]
-    missed = [one for one in every if not one.ok]
+    outside = {state: [one for one in every if one.state == state] for state in ("missed", "said")}
     minutes = sum(section.cpu_minutes for section in sections.values())
     lines = [
-        f"{len(every) - len(missed):,} of {len(every):,} cells hold; {minutes:.0f} minutes of CPU time. "
+        f"{_count(every)}; {len(outside['missed'])} are missed; {minutes:.0f} minutes of CPU time. "
         "The seeds are constants in the files of `benchmarks/null_lab`, so a run gives the same cells again.",
         "",
-        *(_missed(missed) if missed else ()),
+        *_outside("Missed", outside["missed"]),
+        *_outside("Outside the bar, and the result says so", outside["said"]),
     ]
     for name, section in sections.items():
         about = f"{section.date}, version {section.version}, {section.machine}"
@@ -49,15 +56,20 @@ def markdown(sections: dict[str, Section]) -> str:
             "| subject | condition | what | value | experiments | bar | |",
             "|---|---|---|--:|--:|---|---|",
         ]
-        lines += [_row(one, "ok" if one.ok else "**missed**") for one in section.cells]
+        lines += [_row(one, _SHOWN[one.state]) for one in section.cells]
         lines.append("")
     return "\n".join(lines)
 
 
-def _missed(missed: list[Cell]) -> Iterator[str]:
-    yield from ("### Missed", "", "| subject | condition | what | value | experiments | bar | why |")
+_SHOWN = {"ok": "ok", "said": "said", "missed": "**missed**"}
+
+
+def _outside(title: str, cells: list[Cell]) -> Iterator[str]:
+    if not cells:
+        return
+    yield from (f"### {title}", "", "| subject | condition | what | value | experiments | bar | why |")
     yield "|---|---|---|--:|--:|---|---|"
-    yield from (_row(one, one.note or "not explained by the result") for one in missed)
+    yield from (_row(one, one.note or "not explained by the result") for one in cells)
     yield ""
 
 

@@ -248,7 +248,7 @@ def _interleaved_cells(condition: str, found: list[Floats], users: list[Ints] | 
     if len(found) > 500:
         share = said / len(found)
         wide = f"the verdict says in {share:.0%} that it is wider for rare credits" if share > 0.5 else ""
-        yield coverage("verdict", f"{condition}, one look", covered, len(found), note=wide)
+        yield coverage("verdict", f"{condition}, one look", covered, len(found), note=wide, said=share)
 
 
 @cache

@@ -68,6 +68,8 @@ def test_an_alarm_takes_the_learner_back():
         safe.learn(page, [good_times and page_number % 2 == 0, 0, 0, 0, 0])
     assert safe.rollbacks >= 1
     assert learner.pages < 600
+    assert "rewards are below 0.5" in safe.last_alarm
+    assert "pages is not known, and few people may have made it: give update(user=)" in safe.last_alarm
 
 
 def test_production_pages_make_no_snapshots():
@@ -167,6 +169,22 @@ def test_one_person_counts_once_in_a_thousand_pages():
     alarm.update(0.0, user="bot")  # page 1,101: it counts again
     assert alarm.sum == pytest.approx((before + 1) * 1.25)
     assert len(alarm._lately) <= 1000
+
+
+def test_an_alarm_says_what_else_can_make_it():
+    """Without people, or without the usual reward of the hour, it says so; with both it does not."""
+    alarm = DriftAlarm(normal=0.5)
+    assert "not shown to be below 0.5" in alarm.reason
+    for page in range(100):
+        alarm.update(0.0, user=page, normal=0.5)
+    assert alarm.reason == "rewards are below 0.5: by chance once in 10,000 pages"
+    alarm.update(0.0, normal=0.5)
+    assert "the person of 1 of 101 pages is not known" in alarm.reason
+    assert "normal=" not in alarm.reason
+    alone = DriftAlarm(normal=0.5)
+    alone.update(0.0, user="a")
+    assert "give that of the hour, update(normal=)" in alone.reason
+    assert "user=" not in alone.reason
 
 
 def test_a_rhythm_that_is_known_is_no_drift():

@@ -9,6 +9,8 @@ from rankloop.data import RankingDataset, synthetic
 from rankloop.metrics import ndcg
 from rankloop.propensity import Propensity
 from rankloop.unbiased import counterfactual_estimate, relevance, select
+from rankloop.unbiased.estimation import agreement
+from rankloop.unbiased.estimation.evidence import evidence
 from rankloop.unbiased.estimation.rank_metric import rank_metric
 
 THETA = 1.0 / np.arange(1, 11)
@@ -154,6 +156,45 @@ def test_it_is_said_where_the_curve_makes_much_of_the_interval(world):
         curve = Propensity(THETA, THETA, THETA, "given", log_covariance=covariance)
         found = counterfactual_estimate(log, data, data.y, "dcg@5", propensity=curve, method="ips")
         assert any("wider than 95 %" in one for one in found.warnings) == expected
+
+
+@pytest.mark.parametrize(("curve", "how"), [(THETA**0.5, "faster"), (THETA, ""), (THETA**1.5, "more slowly")])
+def test_it_is_said_where_clicks_do_not_follow_the_curve(world, curve, how):
+    data, log = world
+    found = counterfactual_estimate(log, data, data.y, "dcg@5", propensity=curve, method="ips")
+    assert any(f"fall {how} with the rank than the curve says" in one for one in found.warnings) == bool(how)
+
+
+def test_clicks_beyond_the_curve_by_hand():
+    """One document, ten pages each at ranks 1 and 2 under the curve 1, 0.5: six clicks and no click.
+
+    Its relevance is 6 / 15, so that 4 and 2 clicks are expected: +2 log 1 and -2 log 2.
+    """
+    data = RankingDataset.from_groups(np.zeros((1, 1)), [0], [1], qid=["q"], docid=["d"])
+    click = [1] * 6 + [0] * 14
+    log = ClickLog(range(20), ["q"] * 20, ["d"] * 20, [1] * 10 + [2] * 10, click)
+    seen = evidence(log, [1.0, 0.5], data)
+    np.testing.assert_allclose(agreement._trend(seen), [-2 * np.log(2)])
+
+
+def test_an_uncertain_curve_may_be_off_by_its_uncertainty(world):
+    data, log = world
+    off = THETA * np.linspace(1, 0.7, 10)
+    for spread, expected in ((1e-6, True), (0.1, False)):
+        covariance = np.diag(np.r_[0, np.full(9, spread)])
+        curve = Propensity(off, off, off, "given", log_covariance=covariance)
+        found = counterfactual_estimate(log, data, data.y, "dcg@5", propensity=curve, method="ips")
+        assert any("than the curve says" in one for one in found.warnings) == expected
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+def test_it_is_said_where_the_model_of_relevance_is_wrong(world, noise):
+    data, log = world
+    true = GAMMA[data.y.astype(int)]
+    guess = (1 - noise) * true + noise * np.random.default_rng(0).random(len(true))
+    options = {"propensity": THETA, "method": "direct_method", "relevance": guess}
+    found = counterfactual_estimate(log, data, data.y, "dcg@5", **options)
+    assert any("as wrong as its model" in one for one in found.warnings) == bool(noise)
 
 
 def test_few_queries_fall_back_on_clicks_and_say_so():

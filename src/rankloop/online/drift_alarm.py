@@ -52,6 +52,8 @@ class DriftAlarm:
         self.normal, self.spread, self.shift, self.apart, self.most = normal, spread, shift, apart, most
         self.sum = 0.0
         self.pages = 0
+        self.unknown = 0  # pages without a user
+        self.hourly = False  # whether the usual reward of the hour was ever given
         self._lately: OrderedDict[Hashable, int] = OrderedDict()  # the page at which each person counted
 
     def update(self, reward: float, *, user: Hashable = None, normal: float | None = None) -> bool:
@@ -60,6 +62,7 @@ class DriftAlarm:
         `normal` is the usual mean at this hour, where it is not that of the whole day.
         """
         usual = self.normal if normal is None else normal
+        self.hourly = self.hourly or normal is not None
         if not 0 <= reward <= self.most or not 0 <= usual < self.most:
             raise ValueError(
                 f"rewards and their usual mean lie between 0 and {self.most:g}, got {reward} and {usual}; "
@@ -70,6 +73,30 @@ class DriftAlarm:
             self.sum = (self.sum + 1.0) * (1.0 + bet * (usual - reward))
         return self.sum > self.apart
 
+    @property
+    def reason(self) -> str:
+        """What the bets show, and what else can make an alarm.
+
+        >>> alarm = DriftAlarm(normal=0.5)
+        >>> _ = [alarm.update(page % 4 == 0) for page in range(1000)]
+        >>> print(alarm.reason)
+        rewards are below 0.5: by chance once in 10,000 pages; ...
+        """
+        other = []
+        if self.unknown:
+            other.append(
+                f"the person of {self.unknown:,} of {self.pages:,} pages is not known, and few people may "
+                "have made it: give update(user=)"
+            )
+        if not self.hourly:
+            other.append(
+                "one usual reward stands for every hour: where it changes, give that of the hour, "
+                "update(normal=)"
+            )
+        fallen = "below" if self.sum > self.apart else "not shown to be below"
+        chance = f": by chance once in {self.apart:,.0f} pages" if self.sum > self.apart else ""
+        return "; ".join([f"rewards are {fallen} {self.normal:g}{chance}", *other])
+
     def reset(self) -> None:
         self.sum = 0.0
 
@@ -77,6 +104,7 @@ class DriftAlarm:
         """Whether this page counts: the first of its person, or one long after the last that counted."""
         self.pages += 1
         if user is None:
+            self.unknown += 1
             return True
         while self._lately and next(iter(self._lately.values())) <= self.pages - self.remembered:
             self._lately.popitem(last=False)

@@ -27,7 +27,8 @@ class Safe:
     up to `tries` times, then production's page is shown and nothing is learned from it. Learning stays exact:
     conditioning keeps the ratio of the probabilities of a page and of the page with two documents swapped,
     and a pair whose swapped page would be unsafe is skipped. When the alarm finds that rewards drift down,
-    the learner is rolled back. `save` and `load` keep the learner, its rollback states and the alarm.
+    the learner is rolled back, and `last_alarm` says why. `save` and `load` keep the learner, its rollback
+    states and the alarm.
 
     >>> from rankloop.rankers.linear_ranker import LinearRanker
     >>> class ByFirstFeature:
@@ -63,6 +64,7 @@ class Safe:
         self.fallbacks = 0
         self.proposals_below = 0
         self.rollbacks = 0
+        self.last_alarm = ""
         self._good: list[dict[str, Any]] = [learner.snapshot()]
 
     def rank(self, X: ArrayLike, k: int = 10) -> Ranking:
@@ -90,6 +92,7 @@ class Safe:
         if ranking.notes["by"] != self.name:
             self.learner.learn(ranking, clicked)
         if self.alarm is not None and self.alarm.update(float(clicked.any()), user=user):
+            self.last_alarm = self.alarm.reason
             self.rollback()
             self.alarm.reset()
         elif self.learner.pages - self._good[-1]["pages"] >= self.snapshot_every:

@@ -14,6 +14,7 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Propensity
 from rankloop.propensity.fitting.people import FEW as FEW_PEOPLE
 from rankloop.propensity.fitting.people import effective_people, has_people
+from rankloop.unbiased.estimation.agreement import against_curve, against_model
 from rankloop.unbiased.estimation.bias import Bias, ClickBias, bias_of, by_rank
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.rank_metric import rank_metric
@@ -128,7 +129,9 @@ class Evaluator:
         self.relevance = self.correction(self.seen)
         if method == "snips":
             self.factor = totals(self.seen)
-        self.others = [self.correction(seen) for seen in self._curves(propensity)]
+        curves = list(self._curves(propensity))
+        self.others = [self.correction(seen) for seen in curves]
+        self.disagreements = tuple(self._disagreements(propensity, curves))
 
     def estimate(self, ranker: Scorer | ArrayLike) -> CounterfactualEstimate:
         weights = self.weights(ranker)
@@ -228,6 +231,15 @@ class Evaluator:
             for curve in propensity.sample(CURVES, seed=self.seed):
                 yield replace(self.seen, alpha=curve[self.seen.position - 1])
 
+    def _disagreements(self, propensity: ClickBias | None, curves: list[Evidence]) -> Iterator[str]:
+        """What the clicks say against the curve or the model; not asked of few people, who have their own."""
+        if self.people is not None and self.people < FEW_PEOPLE:
+            return
+        if self.method != "naive" and by_rank(propensity):
+            yield from against_curve(self.seen, curves)
+        if self.method == "direct_method":
+            yield from against_model(self.seen, self.relevance)
+
     def effective_sample_size(self) -> float:
         """The number of clicks with equal weights that would be as informative (Kish, 1965)."""
         seen = self.seen
@@ -260,6 +272,7 @@ class Evaluator:
                 f"few people made most of the pages (as {self.people:.0f} with equally many would): the "
                 "interval takes pages of one person for those of several and may be too narrow"
             )
+        yield from self.disagreements
         pages = seen.sessions[seen.data.row_query]
         mass = np.where(self.metric.name == "arp", 1.0, weights) * pages
         hidden = float(mass[~seen.shown].sum() / max(mass.sum(), 1e-300))
