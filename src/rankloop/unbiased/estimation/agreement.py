@@ -64,7 +64,7 @@ def _trend(seen: Evidence) -> Floats:
     expected = seen.impressions * seen.alpha
     gamma = seen.by_row(clicks) / np.maximum(seen.by_row(expected), 1e-300)
     beyond = (clicks - expected * gamma[seen.row]) * np.log(seen.position)
-    return np.bincount(seen.data.row_query[seen.row], beyond, seen.data.n_queries)
+    return np.asarray(np.bincount(seen.data.row_query[seen.row], beyond, seen.data.n_queries), np.float64)
 
 
 def _p_value(total: float, variance: float, units: int) -> float:
