@@ -90,6 +90,24 @@ def test_the_stage_moves_what_is_different_up(index):
     assert kept.scores[kept.ids.tolist().index("b")] == plain.scores[1]
 
 
+def test_the_only_vector_field_needs_no_name(index, tmp_path):
+    named, found = ((index.retriever() >> diversify(by, lambda_=0.3))("red") for by in ("v", "vector"))
+    assert found.ids.tolist() == named.ids.tolist()
+    two = Index.create(tmp_path / "i", {"title": "text", "v": "vector:2", "w": "vector:2"})
+    two.add([{"id": 1, "title": "red"}])
+    two.commit()
+    with pytest.raises(ValueError, match=r"unknown vector or keyword field 'vector'.*known: v, w"):
+        (two.retriever() >> diversify("vector"))("red")
+
+
+def test_an_index_without_such_a_field_is_refused(tmp_path):
+    words = Index.create(tmp_path / "i", {"title": "text"})
+    words.add([{"id": 1, "title": "red"}])
+    words.commit()
+    with pytest.raises(ValueError, match="the index has neither"):
+        (words.retriever() >> diversify("title"))("red")
+
+
 def test_wrong_settings_say_so(index):
     with pytest.raises(ValueError, match="share of relevance"):
         diversify("v", lambda_=1.5)

@@ -201,6 +201,13 @@ def test_the_commands(folder, tmp_path, monkeypatch):
     assert Index.open(out).encoders["meaning"].made.name == "own"
     found = CliRunner().invoke(app, ["search", str(out), "crimson", "--json"])
     assert '"1"' in found.output or "red shoe" in found.output
+    monkeypatch.setenv("RANKLOOP_ENCODERS", str(tmp_path / "none"))
+    missing = CliRunner().invoke(app, ["search", str(out), "red"])
+    assert "rankloop search --no-vectors" in str(missing.exception)
+    words = CliRunner().invoke(app, ["search", str(out), "red", "--no-vectors", "--json"])
+    assert words.exit_code == 0, words.output
+    assert "red shoe" in words.output
+    assert "blue hat" not in words.output
     listed = json.loads(CliRunner().invoke(app, ["encoders", "list", "--json"]).output)
     assert {"minilm", "minilm-full"} == {row["name"] for row in listed}
 

@@ -45,6 +45,9 @@ def search(
     typos: Annotated[
         bool, typer.Option("--typos/--no-typos", help="Correct words that the index does not have.")
     ] = True,
+    vectors: Annotated[
+        bool, typer.Option("--vectors/--no-vectors", help="Search by the index's encoder too, if it has one.")
+    ] = True,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each word adds to the word score.")
     ] = False,
@@ -89,11 +92,14 @@ def search(
             typos="missing" if typos else "never",
             filters=wanted or None,
             sort=sort,
+            **({} if vectors else {"vectors": {}}),
         )
         stages = retriever >> first(skipped + results)
     else:
         if fields is not None:
             raise ValueError("a trained pipeline has its own weights; leave --fields or --pipeline out")
+        if not vectors:
+            raise ValueError("a trained pipeline has its own sources; leave --no-vectors or --pipeline out")
         if sort is not None:
             raise ValueError("a trained pipeline has its own order; leave --sort or --pipeline out")
         learned, retriever = _loaded(pipeline, opened)

@@ -15,11 +15,11 @@ __all__ = ["diversify", "mmr", "xquad"]
 class diversify(Stage):  # noqa: N801 - a verb in a pipeline: >> diversify("meaning")
     """Orders the first `k` candidates so that each adds something to those above it; the rest stay below.
 
-    `by` a vector field: maximal marginal relevance (Carbonell & Goldstein, 1998), which takes off the
-    similarity to the most similar document above. `by` a keyword field: xQuAD (Santos et al., 2010), whose
-    aspects are the values of the field. `lambda_` is the share of relevance: at 1 nothing changes, at 0 only
-    difference counts. Relevance is the score, brought to 0..1 over the candidates. Documents keep their
-    scores.
+    `by` a vector field (`"vector"` where there is only one): maximal marginal relevance (Carbonell &
+    Goldstein, 1998), which takes off the similarity to the most similar document above. `by` a keyword
+    field: xQuAD (Santos et al., 2010), whose aspects are the values of the field. `lambda_` is the share of
+    relevance: at 1 nothing changes, at 0 only difference counts. Relevance is the score, brought to 0..1
+    over the candidates. Documents keep their scores.
 
     >>> diversify("genre", lambda_=0.7)
     diversify('genre', lambda_=0.7, k=100)
@@ -33,18 +33,27 @@ class diversify(Stage):  # noqa: N801 - a verb in a pipeline: >> diversify("mean
         self.by, self.lambda_, self.k = by, lambda_, k
 
     def __call__(self, given: Candidates) -> Candidates:
-        fields = given.snapshot.fields
-        usable = [name for name, field in fields.items() if field.kind in ("vector", "keyword")]
-        kind = fields[one_of("vector or keyword field", self.by, usable)].kind
+        by, kind = self._field(given)
         some = given.take(range(min(self.k, len(given))))
         if len(some) < 2:
             return given
         relevance = _unit(some.scores)
         if kind == "vector":
-            order = mmr(relevance, _vectors(some, self.by), self.lambda_)
+            order = mmr(relevance, _vectors(some, by), self.lambda_)
         else:
-            order = xquad(relevance, _aspects(some, self.by), self.lambda_)
+            order = xquad(relevance, _aspects(some, by), self.lambda_)
         return given.take(np.concatenate((order, np.arange(len(some), len(given)))))
+
+    def _field(self, given: Candidates) -> tuple[str, str]:
+        """The name and the kind of the field."""
+        fields = given.snapshot.fields
+        kinds = {name: one.kind for name, one in fields.items() if one.kind in ("vector", "keyword")}
+        if not kinds:
+            raise ValueError("diversify needs a vector or keyword field; the index has neither")
+        vectors = [name for name, kind in kinds.items() if kind == "vector"]
+        if self.by == "vector" and "vector" not in fields and len(vectors) == 1:
+            return vectors[0], "vector"
+        return self.by, kinds[one_of("vector or keyword field", self.by, kinds)]
 
     def __repr__(self) -> str:
         return f"diversify({self.by!r}, lambda_={self.lambda_}, k={self.k})"

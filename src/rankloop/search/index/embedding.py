@@ -69,8 +69,8 @@ class Embedder:
             found = open_encoder(self.made.name)
         except (FileNotFoundError, ValueError) as error:
             raise FileNotFoundError(
-                f"the index has vectors of the encoder {self.made.name!r}: {error}; or search by words alone "
-                "with retriever(vectors={})"
+                f"the index has vectors of the encoder {self.made.name!r}: {error}; or search by words "
+                "alone: retriever(vectors={}), or rankloop search --no-vectors"
             ) from None
         if found.fingerprint != self.made.fingerprint:
             raise ValueError(
