@@ -11,7 +11,7 @@ from rankloop import unbiased
 from rankloop.cli import app
 from rankloop.clicks import simulate
 from rankloop.data import RankingDataset, synthetic
-from rankloop.interleaving import method, read_duel, simulate_duel
+from rankloop.interleaving import Balanced, Duel, method, read_duel, simulate_duel
 from rankloop.rankers import LinearRanker
 
 
@@ -103,6 +103,24 @@ def test_the_command(data, tmp_path):
     logged = json.loads(CliRunner().invoke(app, ["interleave", str(pages), "--json"]).output)
     assert logged["pages"] == 300
     assert logged["verdicts"][0]["winner"] == "good"
+
+
+def test_a_method_whose_credit_is_not_fair_says_so(data, tmp_path):
+    """Random clicks on a ranking and its shift: balanced interleaving names a winner, and the fault."""
+    how, rng = Balanced(seed=0), np.random.default_rng(0)
+    pages = [how.combine([list("abcd"), list("bcda")], 4) for _ in range(300)]
+    clicks = [[page.documents[rng.integers(4)]] for page in pages]
+    credits = np.array([how.credit(page, clicked) for page, clicked in zip(pages, clicks, strict=True)])
+    duel = Duel(("one", "shifted"), pages, clicks, credits)
+    assert duel.verdicts()[0].winner is not None
+    assert "even under random clicks" in duel.caution
+    duel.save(tmp_path / "pages.jsonl")
+    command = ["interleave", str(tmp_path / "pages.jsonl")]
+    assert "even under random clicks; use team_draft" in CliRunner().invoke(app, command).output
+    told = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)
+    assert told["caution"] == duel.caution
+    fair = simulate_duel(data, {"a": data.y, "b": -data.y}, pages=20)
+    assert fair.caution == ""
 
 
 def test_mistakes_are_named(data, tmp_path):

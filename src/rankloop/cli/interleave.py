@@ -68,10 +68,13 @@ def interleave(
         for one in found:
             one["pages_needed"] = pages_needed(plan, ties=ties, confidence=confidence)
     if json:
-        typer.echo(writer.dumps({"pages": len(duel.pages), "verdicts": found}))
+        caution = {"caution": duel.caution} if duel.caution else {}
+        typer.echo(writer.dumps({"pages": len(duel.pages), "verdicts": found, **caution}))
         return
     for one in found:
         typer.echo(_text(one))
+    if duel.caution:
+        typer.echo(f"{duel.caution}; use team_draft, probabilistic, optimized or pairwise_preference")
 
 
 def _simulated(data: str, rankers: list[str], reading: Reading, **options: Any) -> "Duel":

@@ -26,6 +26,7 @@ class Balanced(Method):
     """
 
     name = "balanced"
+    fault = "balanced interleaving favours one of two shifted rankings even under random clicks"
 
     def _combine(self, chance: Chance, rankings: list[list[Any]], k: int) -> Page:
         if len(rankings) != 2:

@@ -29,6 +29,11 @@ class Duel:
     credits: Floats
     users: list[Any] | None = None
 
+    @property
+    def caution(self) -> str:
+        """Where the credit of these pages is not fair, so that a winner may be none; often nothing."""
+        return method(self.pages[0].method).fault if self.pages else ""
+
     def verdicts(self, *, confidence: float = 0.95) -> list[Verdict]:
         """The verdict on every pair of rankers, in the order of `names`."""
         return [

@@ -29,9 +29,13 @@ def method(name: str, *, seed: int = 0) -> "Method":
 
 
 class Method(ABC):
-    """One way to put several rankings on one page, and to credit its clicks to them."""
+    """One way to put several rankings on one page, and to credit its clicks to them.
+
+    `fault` says where its credit is not fair; no verdict on such pages can be trusted there.
+    """
 
     name: ClassVar[str]
+    fault: ClassVar[str] = ""
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed

@@ -26,7 +26,7 @@ def report_of_duel(duel: "Duel", *, confidence: float = 0.95, title: str = "Inte
     """
     verdicts = duel.verdicts(confidence=confidence)
     report = Report(title, f"{len(duel.pages):,} pages of {', '.join(duel.names)}.")
-    report.add("The verdict", preference(verdicts))
+    report.add("The verdict", preference(verdicts), *([f"{duel.caution}."] if duel.caution else ()))
     return report.add(
         "How the evidence grew", *(_growth(duel, one.first, one.second, confidence) for one in verdicts)
     )

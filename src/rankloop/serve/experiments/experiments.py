@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert, select, update
 
-from rankloop.interleaving import ABVerdict, Balanced, Page, ab_verdict, always_valid, method
+from rankloop.interleaving import ABVerdict, Page, ab_verdict, always_valid, method
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE
 from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events.connections import in_turn
@@ -191,10 +191,7 @@ def _credit(how: Any, page: ExperimentPage) -> Any:
 
 
 def _check_method(how: str, planned: int | None) -> None:
-    if isinstance(method(how), Balanced):
-        raise ValueError(
-            "balanced interleaving favours one of two shifted rankings even under random clicks; "
-            "use team_draft, probabilistic, optimized or pairwise_preference"
-        )
+    if fault := method(how).fault:
+        raise ValueError(f"{fault}; use team_draft, probabilistic, optimized or pairwise_preference")
     if planned is not None:
         raise ValueError("planned is for A/B experiments (kind ab); interleaving may be looked at any time")
