@@ -51,7 +51,8 @@ def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
             found["pages"] = put_people(store, last, demo.train, version=versions["bm25"], seed=demo.seed)
             duel = {versions[name]: demo.rankers[name] for name in ("unbiased", "bm25 + popularity")}
             person = user("pbm", max_grade=demo.collection.max_grade)
-            put_duel(store, demo.test, duel, person, pages=DUELS, seed=demo.seed)
+            # On searches that were learned from: clicks on the others would teach the service their answers.
+            put_duel(store, demo.train, duel, person, pages=DUELS, seed=demo.seed)
             _put_judgments(store, demo)
             if demo.counterfactual["unbiased"].low > 0:
                 models.promote(versions["unbiased"])
@@ -119,6 +120,7 @@ def _settings(demo: Demo) -> Path:
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in plain.items()]
     lines += ["", "[weights]", *(f"{name} = {weight}" for name, weight in collection.weights.items())]
+    lines += ["", "[influence]", "voices = 1  # one visitor teaches here; a site that is open to all keeps 3"]
     with replacing(path) as beside:
         beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -27,6 +27,7 @@ from rankloop.search.load_pipeline import load_pipeline
 from rankloop.search.pagerank import pagerank
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.read_documents import read_documents
+from rankloop.search.remembered import Remembered
 from rankloop.search.rerank import rerank
 from rankloop.search.retriever import Retriever
 from rankloop.search.rm3 import rm3
@@ -54,6 +55,7 @@ __all__ = [
     "LateInteraction",
     "Pipeline",
     "Query",
+    "Remembered",
     "Retriever",
     "Searchable",
     "Stage",

@@ -26,6 +26,7 @@ from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.late_interaction import LateInteraction
 from rankloop.search.pipeline import Pipeline
 from rankloop.search.ranked import Ranked
+from rankloop.search.remembered import Remembered
 from rankloop.search.rerank import rerank
 from rankloop.search.retriever import Retriever
 from rankloop.search.rm3 import rm3
@@ -102,6 +103,7 @@ def _parts(search: Pipeline) -> dict[str, str]:
     others = [stage.fingerprint for stage in search.stages if isinstance(stage, LateInteraction)]
     others += [_digest(stage.to_bytes()) for stage in search.stages if isinstance(stage, HybridWeights)]
     others += [_hash(one) for one in feedback]
+    remembered = [_digest(stage.to_bytes()) for stage in search.stages if isinstance(stage, Remembered)]
     by_text = isinstance(search._ranked, rerank) if len(rankers) == 1 else bool(others) and not rankers
     snapshot = source.index.snapshot
     manifest = snapshot.manifest
@@ -111,7 +113,8 @@ def _parts(search: Pipeline) -> dict[str, str]:
         "index": _hash(_contents(snapshot)),
         "features": "" if by_text else search.features.version,
         "model": _digest(
-            b"".join(map(dumps, rankers if others else rankers or [search.ranker])) + "".join(others).encode()
+            b"".join(map(dumps, rankers if others else rankers or [search.ranker]))
+            + "".join([*others, *remembered]).encode()
         ),
     }
 
@@ -141,6 +144,9 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
     if isinstance(stage, HybridWeights):
         members[f"hybrid-{at}"] = stage.to_bytes()
         return {"hybrid": f"hybrid-{at}"}
+    if isinstance(stage, Remembered):
+        members[f"remembered-{at}"] = stage.to_bytes()
+        return {"remembered": f"remembered-{at}"}
     if isinstance(stage, Features):
         own = [one.__name__ for one in stage.declared if callable(one)]
         return {"features": stage.names, "own": own, "encoders": sorted(stage.encoders)}
@@ -161,7 +167,7 @@ def _saved(stage: StageLike, at: int, members: dict[str, _archive.Member]) -> di
         return {"first": stage.k}
     raise ValueError(
         f"{stage!r} cannot be saved: a file holds a retriever, rm3(), HybridWeights, features, rankers, "
-        "LateInteraction, collapse(), diversify() and first(k); join the rest after loading"
+        "Remembered, LateInteraction, collapse(), diversify() and first(k); join the rest after loading"
     )
 
 
@@ -205,6 +211,10 @@ def _restored(
         learned = members[saved["hybrid"]]
         assert isinstance(learned, bytes)
         return HybridWeights.from_bytes(learned)
+    if "remembered" in saved:
+        known_clicks = members[saved["remembered"]]
+        assert isinstance(known_clicks, bytes)
+        return Remembered.from_bytes(known_clicks)
     if "collapse" in saved:
         return collapse(saved["collapse"])
     if "diversify" in saved:

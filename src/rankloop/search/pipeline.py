@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rankloop.search.features.features import Features
     from rankloop.search.judged_lists import Judgments, Queries
     from rankloop.search.ranked import Ranked
+    from rankloop.search.remembered import Remembered
 
 __all__ = ["Pipeline"]
 
@@ -163,7 +164,8 @@ class Pipeline(Stage):
         source = self.stages[0]
         if not isinstance(source, Retriever):
             raise ValueError("rescore looks documents up by id; start the pipeline with index.retriever()")
-        return self._ranked(self.features(source.looked_up(query, ids)))
+        found = self._ranked(self.features(source.looked_up(query, ids)))
+        return found if self.remembered is None else self.remembered(found)
 
     @property
     def features(self) -> "Features":
@@ -176,6 +178,13 @@ class Pipeline(Stage):
     def ranker(self) -> Any:
         """The ranker of the pipeline."""
         return self._ranked.ranker
+
+    @property
+    def remembered(self) -> "Remembered | None":
+        """What the pipeline remembers of clicks, if anything."""
+        from rankloop.search.remembered import Remembered
+
+        return next((stage for stage in self.stages if isinstance(stage, Remembered)), None)
 
     @property
     def _ranked(self) -> "Ranked":

@@ -48,6 +48,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "influence.person": (0, 1e9),
     "influence.origin": (0, 1),
     "influence.query": (0, 1),
+    "influence.voices": (0, 1e9),
 }
 
 
@@ -95,6 +96,9 @@ class InfluenceSettings:
     person: int = 30  # pages of a person on a day
     origin: float = 0.1  # pages of an address range on a day, as a share of what all others bring
     query: float = 0.25  # the same for the pages of a query
+    voices: int = (
+        3  # address ranges, or people, that must click a document until it rises for their query alone
+    )
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,8 @@ class Config:
     adjacent results among the first `swap_top` with probability 1/2: propensities come from them. Every
     `learn_every` seconds a new ranker is learned, or once people clicked on `learn_after` pages since then; 0
     means never. `learn_budget` is "usual" (a stack of
-    corrections) or "quick" (one forest), as in `unbiased.learn`. `title` and `url` name stored fields, `site`
+    corrections) or "quick" (one forest), as in `unbiased.learn`. With `remember` clicks are also
+    learned by heart, query by query. `title` and `url` name stored fields, `site`
     the page, `examples` are queries to try on it and `examples_are` says which; `card` is what results show
     of a product. Scripts on the sites `origins` may call the API; of `proxies` the X-Forwarded headers are
     trusted.
@@ -134,6 +139,7 @@ class Config:
     learn_every: float = 0.0
     learn_after: int = 0
     learn_budget: str = "usual"
+    remember: bool = True
     window_days: float = 0.0
     retain_days: float = 0.0
     admin_token: str = field(default="", repr=False)

@@ -1,6 +1,7 @@
 """Why a document is where it is: shares of features and of query words in its score."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from rankloop.serve.json_value import json_value
 __all__ = ["explain"]
 
 QUERY_ID = "query"
+CLICKS = "clicks on this query"
+MEANING = "what people clicked for this very query, beyond what the features say"
 
 
 def explain(
@@ -37,10 +40,24 @@ def explain(
     parts = contributions(search.ranker, lists, rows=[at])
     shares = parts.values[0]
     values = search.features.explain(ranked, document)
+    shifts = dict.fromkeys(ids, 0.0)
+    if search.remembered is not None:
+        shifts = dict(zip(ids, search.remembered.shift(found.query.text, ids).tolist(), strict=True))
     compared = None
     if against is not None:
-        difference = why(search.ranker, lists, QUERY_ID, document, against)
-        compared = json_value({**difference.to_dict(), "query": query.text})
+        difference = why(search.ranker, lists, QUERY_ID, document, against).to_dict()
+        compared = json_value({**_with_clicks(difference, shifts), "query": query.text})
+    features = [
+        FeatureShare(
+            name=values[i].name,
+            value=json_value(values[i].value),
+            share=float(shares[i]),
+            meaning=values[i].meaning,
+        )
+        for i in range(len(shares))
+    ]
+    if shifts[document]:
+        features.append(FeatureShare(name=CLICKS, value=None, share=shifts[document], meaning=MEANING))
     return Explanation(
         query=query.text,
         understood=found.query.understood,
@@ -50,18 +67,26 @@ def explain(
         score=float(ranked.scores[at]),
         base=float(parts.base[0]),
         exact=parts.exact,
-        features=[
-            FeatureShare(
-                name=values[i].name,
-                value=json_value(values[i].value),
-                share=float(shares[i]),
-                meaning=values[i].meaning,
-            )
-            for i in np.argsort(-np.abs(shares), kind="stable").tolist()
-        ],
+        features=sorted(features, key=lambda one: -abs(one.share)),
         words=_words(search, query, document),
         against=compared,
     )
+
+
+def _with_clicks(difference: dict[str, Any], shifts: dict[str, float]) -> dict[str, Any]:
+    """The difference of two documents with what is remembered of clicks, which may turn it round."""
+    upper, lower = difference["above"], difference["below"]
+    gap = shifts[upper["document"]] - shifts[lower["document"]]
+    if not gap:
+        return difference
+    for side in (upper, lower):
+        side["score"] += shifts[side["document"]]
+    rows = [*difference["features"], {"feature": CLICKS, "share": gap, "above": None, "below": None}]
+    if upper["score"] < lower["score"]:
+        rows = [{**one, "share": -one["share"], "above": one["below"], "below": one["above"]} for one in rows]
+        upper, lower = lower, upper
+    rows.sort(key=lambda one: -abs(one["share"]))
+    return {**difference, "above": upper, "below": lower, "features": rows, "changes": []}
 
 
 def _with(search: Pipeline, found: Candidates, ids: list[str]) -> Candidates:

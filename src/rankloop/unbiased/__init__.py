@@ -32,6 +32,7 @@ from rankloop.unbiased.prop_svm import prop_svm
 from rankloop.unbiased.proximal import Proximal, proximal
 from rankloop.unbiased.regression_em_ranker import regression_em_ranker
 from rankloop.unbiased.relevance import relevance
+from rankloop.unbiased.remember import Memory, remember
 from rankloop.unbiased.select import Selection, select
 from rankloop.unbiased.slate import slate
 from rankloop.unbiased.snips import snips
@@ -43,6 +44,7 @@ __all__ = [
     "Balance",
     "CounterfactualEstimate",
     "Learned",
+    "Memory",
     "PlackettLuce",
     "Proximal",
     "Selection",
@@ -70,6 +72,7 @@ __all__ = [
     "proximal",
     "regression_em_ranker",
     "relevance",
+    "remember",
     "select",
     "slate",
     "snips",

@@ -45,11 +45,17 @@ class Gain:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A ranker of all queries, and scores of each query by a ranker that was learned without it."""
+    """A ranker of all queries, and scores of each query by a ranker that was learned without it.
+
+    Where clicks are remembered, `shift` is what they add to the scores of the ranker, which is that of the
+    candidate `under` it.
+    """
 
     ranker: Ranker
     scores: Floats
     parameters: dict[str, Any]
+    shift: Floats | None = None
+    under: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from rankloop._arrays import Array, Bools, Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.serve.learning.candidates import Curve, Gain, estimate_gains, evaluator_of
+from rankloop.serve.learning.candidates import Curve, Gain, evaluator_of
 from rankloop.unbiased.counterfactual_estimate import Evaluator
 
 __all__ = ["gain_of_a_few"]
@@ -22,31 +22,18 @@ def gain_of_a_few(
     curve: Curve,
     production: Floats,
     scores: Floats,
+    estimate: Callable[[ClickLog], Gain],
     *,
     origins: Sequence[str | None] | None,
     bar: float,
     metric: str,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> list[str]:
     """Reasons to keep the gate shut: the lower bound is above the bar only with the most influential people.
 
-    They are the hundredth whose clicks raise the estimated gain most, one at least. The same for address
-    ranges, one of each page in `origins`; None leaves that out.
+    They are the hundredth whose clicks raise the estimated gain most, one at least; `estimate` gives the gain
+    from other pages. The same for address ranges, one of each page in `origins`; None leaves that out.
     """
-
-    def estimate(some: ClickLog) -> Gain:
-        return estimate_gains(
-            some,
-            data,
-            curve,
-            production,
-            {"candidate": scores},
-            metric=metric,
-            confidence=confidence,
-            seed=seed,
-        )["candidate"]
-
     evaluator = evaluator_of(log, data, curve, metric=metric, seed=seed)
     raised = _raised(log, data, evaluator, evaluator.weights(scores) - evaluator.weights(production))
     reasons = []

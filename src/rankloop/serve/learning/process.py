@@ -27,6 +27,7 @@ _READ = (
     "swap_top",
     "window_days",
     "learn_budget",
+    "remember",
 )
 _PROGRAM = (  # the pipe to it is closed when the service ends, however that ends
     "import json, os, sys, threading; getattr(os, 'nice', int)(10); "

@@ -56,7 +56,7 @@ def report_of_run(
         for name, one in record["curves"].items()
     }
     report.add("Examination by rank", position_curve(curves), ctr_by_position(window.log))
-    report.add("Features of the candidate", *_features(made, best))
+    report.add("Features of the candidate", *_remembered(made, best), *_features(made, best))
     return report.add("Clicks that were read", _facts(record["window"], record["dropped"]))
 
 
@@ -93,9 +93,23 @@ def _table(record: Mapping[str, Any]) -> Table:
     return Table(("ranking", "value", "gain", "lower bound", "upper bound", "effective clicks"), rows)
 
 
+def _remembered(made: "Trained", best: str) -> list[Any]:
+    """What is remembered of clicks, on top of which ranker."""
+    about = made.candidates[best].parameters
+    if made.candidates[best].shift is None:
+        return []
+    what = "the ranker that serves" if about["on top of"] == "production" else about["on top of"]
+    return [
+        f"Clicks on {about['queries']:,} queries are remembered on top of {what}. What the ranker says of a "
+        f"document is worth {about['strength']:g} views of it, which predicts the clicks of others best."
+    ]
+
+
 def _features(made: "Trained", best: str) -> list[Any]:
     from rankloop.rankers import importance as counted
 
+    if made.candidates[best].under == "production":
+        return []
     ranker = made.candidates[best].ranker
     if hasattr(ranker, "coef_"):
         weights = (ranker.feature_names_in_.tolist(), np.abs(ranker.coef_))

@@ -1,24 +1,22 @@
 """Learning in the service: from the clicks of a window to a version, promoted only past a gate."""
 
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankloop._arrays import Floats
+import numpy as np
+
 from rankloop.clicks import ClickLog, check
-from rankloop.data import RankingDataset
 from rankloop.metrics import Comparison, compare
-from rankloop.rankers import Ranker
-from rankloop.search import Features, Pipeline, Query, Searchable, first
+from rankloop.search import Pipeline, Query, Searchable
 from rankloop.search.index.lock import IndexLocked, WriterLock
-from rankloop.serve.config import Config, GateSettings
+from rankloop.serve.config import Config
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.events.store import Store, StoreAway
-from rankloop.serve.learning.candidates import Gain, Trained, estimate_gains, train_candidates
+from rankloop.serve.learning.against_production import Compared, Rivals, compare_with_production
 from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.gate import JUDGED, at_every_look, decide, judged_worse
 from rankloop.serve.learning.influential import gain_of_a_few
@@ -33,9 +31,10 @@ from rankloop.serve.learning.record import (
     runs,
     stop_unfinished,
 )
+from rankloop.serve.learning.remembering import voices_of
 from rankloop.serve.learning.report import report_of_run
 from rankloop.serve.learning.ubi_window import came_since, with_ubi
-from rankloop.serve.learning.window import Curves, Window, curves_of, read_window, searched
+from rankloop.serve.learning.window import Window, curves_of, read_window, searched
 from rankloop.serve.models.live import ensure_production, logged_features
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.models.shared_files import SharedFiles
@@ -48,7 +47,7 @@ __all__ = ["LearningRun", "learn_once", "runs"]
 
 METRIC = "ndcg@10"  # of judgments
 DAY = 86_400.0
-CANDIDATES = 2  # of which the gate sees the best: trees and weights with the bias corrected
+CANDIDATES = 3  # of which the gate sees the best: trees and weights with the bias corrected, and memory
 LEAST_CLICKS, LEAST_QUERIES = 100, 20  # clicks, and queries with a click, below which nothing is learned
 
 
@@ -150,22 +149,18 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
     }
     note_stage(at.store, run, "learning rankers and comparing them with production")
     try:
-        made, found, warned = _train_and_compare(
-            pipeline, window, log, curves, at.config.learn_budget, gate, seed
-        )
+        rivals = _rivals(at, production, pipeline, log)
+        compared = compare_with_production(rivals, window, log, curves, gate, seed=seed)
     except ValueError as error:  # too few queries, no clicks, features that are no longer logged
         message = f"nothing can be learned from the window: {error}"
         return finish(at.store, run, time.time(), state="too little", record={**record, "message": message})
-    name = max(
-        (one for one in made.candidates if one.startswith("unbiased")), key=lambda one: found[one].gain_low
-    )
     note_stage(at.store, run, "deciding at the gate")
-    candidate = _pipeline(at, pipeline, window.data, made.candidates[name].ranker)
+    name, made, found, candidate = compared.chosen, compared.made, compared.found, compared.pipeline
     judged = _judged(at, pipeline, candidate)
     alarms = (*curves.alarms, *judged_worse(judged, METRIC), *_changes_by_people(at, production))
     decision = decide(gate, log.n_pages, found[name], alarms)
     if decision.opens:
-        rests = _rests_on_a_few(at, window, log, made, pipeline, name, seed)
+        rests = _rests_on_a_few(at, window, log, compared, seed)
         decision = decide(gate, log.n_pages, found[name], (*alarms, *rests))
     record |= {
         "curves": saved_curves(curves, made),
@@ -175,7 +170,7 @@ def _learn(at: _Parts, run: LearningRun, seed: int, now: float) -> LearningRun:
         "gate": decision.to_dict(),
         "message": str(decision),
         "found": made.learned.summary,
-        "warnings": [*curves.notes, *warned],
+        "warnings": [*curves.notes, *compared.warnings],
     }
     report = f"learning-{run.id}.html"
     (at.config.home / "reports").mkdir(parents=True, exist_ok=True)
@@ -208,36 +203,20 @@ def _changes_by_people(at: _Parts, production: str) -> list[str]:
     return alarms
 
 
-def _train_and_compare(
-    pipeline: Pipeline,
-    window: Window,
-    log: ClickLog,
-    curves: Curves,
-    budget: str,
-    gate: GateSettings,
-    seed: int,
-) -> tuple[Trained, dict[str, Gain], list[str]]:
-    """Candidates, the estimated gain of each over production, and warnings."""
-    base = _scores(pipeline, window.data)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        made = train_candidates(log, window.data, curves.given, budget=budget, seed=seed)
-        found = estimate_gains(
-            log,
-            window.data,
-            made.curve,
-            base,
-            {name: one.scores for name, one in made.candidates.items()},
-            metric=gate.metric,
-            confidence=gate.confidence,
-            seed=seed,
-        )
-    return made, found, list(dict.fromkeys([*made.learned.warnings, *(str(one.message) for one in caught)]))
+def _rivals(at: _Parts, production: str, pipeline: Pipeline, log: ClickLog) -> Rivals:
+    """The version that serves, what it remembers, and whose clicks may be remembered."""
+    voices = None
+    if at.config.remember:
+        origins = at.store.origins() if at.config.influence.origin > 0 else {}
+        voices = voices_of(log, origins, at.config.influence.voices)
+    until = None
+    if pipeline.remembered is not None:
+        lineage = at.registry.version(production).lineage
+        until = float(lineage.get("window", {}).get("until", np.inf))
+    return Rivals(at.index, pipeline, at.config.k, at.config.learn_budget, voices, until)
 
 
-def _rests_on_a_few(
-    at: _Parts, window: Window, log: ClickLog, made: Trained, pipeline: Pipeline, name: str, seed: int
-) -> list[str]:
+def _rests_on_a_few(at: _Parts, window: Window, log: ClickLog, compared: Compared, seed: int) -> list[str]:
     """Reasons to keep the gate shut that a second look finds, without the most influential people."""
     gate = at.config.gate
     origins = None
@@ -247,34 +226,15 @@ def _rests_on_a_few(
     return gain_of_a_few(
         log,
         window.data,
-        made.curve,
-        _scores(pipeline, window.data),
-        made.candidates[name].scores,
+        compared.made.curve,
+        compared.production,
+        compared.made.candidates[compared.chosen].scores,
+        compared.again,
         origins=origins,
         bar=gate.gain,
         metric=gate.metric,
-        confidence=gate.confidence,
         seed=seed,
     )
-
-
-def _scores(pipeline: Pipeline, data: RankingDataset) -> Floats:
-    """The scores of production for the documents with their logged features."""
-    wanted, logged = pipeline.features.names, list(data.feature_names or ())
-    missing = [name for name in wanted if name not in logged]
-    if missing:
-        raise ValueError(
-            f"production uses the feature {missing[0]!r}, which is not logged; serve it for a while first"
-        )
-    columns = [logged.index(name) for name in wanted]
-    ranker: Ranker = pipeline.ranker
-    return ranker.predict(data.replace(X=data.X[:, columns], feature_names=wanted))
-
-
-def _pipeline(at: _Parts, production: Pipeline, data: RankingDataset, ranker: Ranker) -> Pipeline:
-    """The retriever of production, the logged features, and the new ranker."""
-    features = Features.over(at.index, data.feature_names or ())
-    return Pipeline((production.stages[0],)) >> features >> ranker >> first(at.config.k)
 
 
 def _judged(at: _Parts, production: Pipeline, candidate: Pipeline) -> Comparison | None:

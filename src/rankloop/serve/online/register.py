@@ -69,7 +69,8 @@ def _imitation(store: "Store", index: "Searchable", config: "Config", floor: Pip
     learner = PDGD(LinearRanker(), features=data)
     learner.model.parameters = _weights(learner.model, lists)
     ranker: Any = learner.ranker
-    return Pipeline((floor.stages[0], features, Ranked(ranker), first(config.k)))
+    remembered = () if floor.remembered is None else (floor.remembered,)
+    return Pipeline((floor.stages[0], features, Ranked(ranker), *remembered, first(config.k)))
 
 
 def _queries(store: "Store", config: "Config") -> list[str]:
