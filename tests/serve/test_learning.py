@@ -259,8 +259,10 @@ def test_each_run_against_the_same_version_is_a_look(shop, tmp_path):
         assert run.state == "registered", run
     with Store.open(config.database) as store:
         last, first = runs(store)
-    assert "(98.75 %)" in first.record["message"]
-    assert "(99.58 %)" in last.record["message"]
+    assert "(99.17 %)" in first.record["message"], (
+        "5 % for three candidates of all looks; half of it for this one"
+    )
+    assert "(99.72 %)" in last.record["message"]
 
 
 def test_curves_belong_to_layouts(shop):

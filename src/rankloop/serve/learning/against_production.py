@@ -91,8 +91,10 @@ def compare_with_production(
                     some, data, made.curve, voices, above, base, until=rivals.until, **options
                 )
 
-            found[REMEMBERED], again[REMEMBERED] = judge(log), judge
-            made.candidates[REMEMBERED] = _remembering(rivals, made, log, data, base, under, seed)
+            candidate = _remembering(rivals, made, log, data, base, under, seed)
+            if np.any(candidate.shift):
+                made.candidates[REMEMBERED] = candidate
+                found[REMEMBERED], again[REMEMBERED] = judge(log), judge
     eligible = [one for one in (best, REMEMBERED) if one in again]
     if rivals.until is not None and REMEMBERED in again:
         eligible = [REMEMBERED]  # a ranker without memory is not compared with what production remembers

@@ -120,7 +120,9 @@ def learning(known: "Sequence[LearningRun]") -> Panel:
     return Panel(
         "learning",
         "Learning",
-        "" if known else "No ranker was learned from clicks yet; run rankloop learn.",
+        ""
+        if known
+        else "No ranker was learned from clicks yet. The loop learns at a button, as rankloop learn does.",
         heads=(Head("Started", whole=True), Head("Result"), Head("Version"), Head("Why"), Head("Report")),
         rows=table(
             (
