@@ -134,7 +134,7 @@ def test_the_page_tells_the_story(learned):
         assert words in page.text
     assert page.all("a", href=f"/reports/{run.report}")
     assert "unbiased" in page.text
-    assert "each counted" in page.text
+    assert "each worth" in page.text
     assert len(page.all("svg")) >= 2
 
 
