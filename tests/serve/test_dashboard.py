@@ -61,6 +61,8 @@ def test_promotions_are_on_the_timeline_and_values_on_hover():
     assert "v2 serves" in figure
     assert "v1 serves again" in figure
     assert figure.count("serves") < 20
+    today = Act(13 * DAY + 3600, "ann", "promote", {"before": "v2", "after": "v3"})
+    assert "v3 serves" in str(by_day(rows, [*past, today]).figure), "also after the last day began"
     assert "<title>v2, 1970-01-13" in figure, "a value on hover"
 
 
@@ -76,6 +78,7 @@ def test_versions_are_compared_on_the_same_days():
         day(2, "v2", 100, 50),
         day(3, "v1", 300, 120),
         day(3, "v2", 100, 60),
+        day(3, "v3", 4, 0),  # four pages tell nothing
     ]
     panel = versions(known, rows, 7, changing=False)
     cells = {row[0].text: row[6].text for row in panel.rows}

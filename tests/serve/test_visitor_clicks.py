@@ -145,6 +145,10 @@ def test_click_learn_now_and_see_what_changed(tmp_path, browser, monkeypatch):  
             expect(mine).to_contain_text("topic5")
             expect(page.get_by_role("heading", name="What changed with v2")).to_be_visible()
             expect(page.locator(".changed").first).to_contain_text("Before")
+            page.set_viewport_size({"width": 390, "height": 844})
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= 390, "words for screen readers do not widen the page of a phone"
+            page.set_viewport_size({"width": 1280, "height": 800})
             mine.get_by_role("link", name="topic3").click()
             expect(page.get_by_role("main")).to_contain_text("topic3")
     assert [one.version for one in service.registry.versions()] == ["v1", "v2"]

@@ -15,6 +15,7 @@ from rankloop.serve.pages.behind import behind_href
 from rankloop.serve.pages.colours import colours_of
 from rankloop.serve.pages.panels import Cell, Head, Panel, drawn, table, version_cell
 from rankloop.serve.pages.rendering import count, moment, percent
+from rankloop.serve.pages.traffic import ENOUGH
 
 if TYPE_CHECKING:
     from rankloop.serve.events.sums import DaySum
@@ -153,7 +154,11 @@ def _same_days(rows: "Sequence[DaySum]", version: str, production: str) -> str:
     if version == production:
         return "\N{EN DASH}"
     shares = {
-        name: {one.day: (one.clicked_pages / one.pages, one.pages) for one in rows if one.ranker == name}
+        name: {
+            one.day: (one.clicked_pages / one.pages, one.pages)
+            for one in rows
+            if one.ranker == name and one.pages >= ENOUGH
+        }
         for name in (version, production)
     }
     both = [

@@ -63,7 +63,7 @@ def by_day(rows: "Sequence[DaySum]", past: "Sequence[Act]") -> Panel:
         times.append(one.day)
         values.append(one.reciprocal_rank)
     marks = {
-        f"{after} serves{' again' * ('back' in one.act)}": one.time
+        f"{after} serves{' again' * ('back' in one.act)}": min(one.time, enough[-1].day)  # today's too
         for one in past
         if (after := one.detail.get("after")) and after != one.detail.get("before")
     }
