@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numba  # noqa: F401 (once it is loaded, small inputs too go to the compiled kernels, which are to be tested)
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -1,24 +1,38 @@
 """How kernels are compiled (once per machine) and run (over spans of whole lists, in threads)."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import update_wrapper
 from itertools import pairwise
+from threading import Lock
 from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 
 from rankloop._arrays import Ints
-from rankloop._kernel_cache import KernelCache
 
-__all__ = ["compiled", "inlined", "kernel", "over_lists", "part", "thread_count", "threads_at_most"]
+__all__ = [
+    "compiled",
+    "has_compiler",
+    "inlined",
+    "interpreted",
+    "kernel",
+    "over_lists",
+    "part",
+    "thread_count",
+    "threads_at_most",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _SMALL = 200_000  # documents below which threads cost more time than they save
+_INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
+_MAKING = Lock()
+_patience = 50_000  # documents that a process takes without machine code
 _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
@@ -44,10 +58,68 @@ def inlined(function: F) -> F:
 
 def compiled(function: F, *, cached: bool, **options: Any) -> F:
     """Compile to code without the interpreter lock; `options` are numba's, `cached` keeps it on disk."""
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    if cached and hasattr(dispatcher, "enable_caching"):  # a plain function where NUMBA_DISABLE_JIT is set
-        dispatcher._cache = KernelCache(function)
-    return cast(F, dispatcher)
+    return cast(F, _Kernel(function, cached, {"nogil": True, "error_model": "numpy", **options}))
+
+
+class _Kernel:
+    """A function that numba compiles at its first call; until then numba, which is slow to load, is not."""
+
+    def __init__(self, function: Callable[..., Any], cached: bool, options: dict[str, Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.cached, self.targetoptions = function, cached, options
+        self._made: Any = None
+
+    def __call__(self, *args: Any) -> Any:
+        if _INTERPRETED.get():
+            return self.py_func(*args)
+        return (self._made or self._make())(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        """What numba's own object says: its `_cache`, or its type for a kernel that calls this one."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._made or self._make(), name)
+
+    def __reduce__(self) -> str:
+        return str(self.py_func.__qualname__)
+
+    def _make(self) -> Any:
+        import numba
+
+        from rankloop._kernel_cache import KernelCache
+
+        with _MAKING:
+            if self._made is None:
+                made: Any = numba.njit(**self.targetoptions)(self.py_func)
+                if self.cached and hasattr(made, "enable_caching"):  # not where NUMBA_DISABLE_JIT is set
+                    made._cache = KernelCache(self.py_func)
+                self._made = made
+        return self._made
+
+
+def has_compiler() -> bool:
+    """Whether numba is loaded; until then a small input takes less time without it."""
+    return "numba" in sys.modules
+
+
+@contextmanager
+def interpreted(documents: int) -> Iterator[None]:
+    """Run the kernels in this block as plain Python where that takes less time than to load the compiler.
+
+    Loading takes half a second, compiling on a new machine some seconds. Only for kernels in which plain
+    Python rounds as machine code does: with numbers of one precision.
+    """
+    global _patience
+    if documents > _patience or has_compiler():
+        yield
+        return
+    _patience -= documents
+    before = _INTERPRETED.set(True)
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        _INTERPRETED.reset(before)
 
 
 def over_lists(work: Callable[[int, int], None], offsets: Ints, *, threads: int | None = None) -> None:

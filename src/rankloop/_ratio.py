@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop._arrays import Floats
+from rankloop._student import student_quantile
 
 __all__ = ["Ratio", "mixture_quantile", "ratio", "reach"]
 
@@ -125,6 +126,4 @@ def _score(
 
 
 def _quantile(units: float, confidence: float) -> float:
-    from scipy.special import stdtrit  # costs a tenth of a second: loaded when an interval is needed
-
-    return float(stdtrit(max(units - 1, 1.0), (1 + confidence) / 2))
+    return student_quantile(max(units - 1, 1.0), (1 + confidence) / 2)

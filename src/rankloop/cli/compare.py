@@ -87,7 +87,7 @@ def compare(
     check_report(report)
     named = distinct_names(rankings)
     one_standard_input(judgments, *named.values())
-    with compiling_metrics():
+    with compiling_metrics(judgments, *named.values()):
         labels = read_judgments(judgments, reading)
         systems = {name: reading.ranking(path, judgments) for name, path in named.items()}
     found = comparison_of(

@@ -1,14 +1,29 @@
 """Several metrics at once."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop._jit import interpreted
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.metric import Metric, metric
 
 __all__ = ["values"]
+
+# Metrics whose kernels go down a list once, without numbers of two precisions, and ERR to a small depth.
+_ONE_PASS = {
+    "ndcg",
+    "dcg",
+    "average_precision",
+    "reciprocal_rank",
+    "hit",
+    "precision",
+    "recall",
+    "r_precision",
+}
+_SHALLOW = 20
 
 
 def values(
@@ -47,8 +62,17 @@ def values(
             pool_judged,
             subtopics,
         )
-        _rank_once(lists[single], [one for one in wanted if one.single == single])
-    return {one.name: one.of(lists[one.single]) for one in wanted}
+    quick = weight is None and all(map(_one_pass, wanted))
+    documents = max(np.size(labels), 0 if pool_labels is None else np.size(pool_labels))
+    with interpreted(documents) if quick else nullcontext():
+        for single, checked in lists.items():
+            _rank_once(checked, [one for one in wanted if one.single == single])
+        return {one.name: one.of(lists[one.single]) for one in wanted}
+
+
+def _one_pass(one: Metric) -> bool:
+    name = one.measure.function.__name__
+    return name in _ONE_PASS or (name == "err" and one.k is not None and one.k <= _SHALLOW)
 
 
 def _rank_once(lists: MetricLists, wanted: list[Metric]) -> None:

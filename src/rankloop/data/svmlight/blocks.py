@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from rankloop._jit import thread_count
+from rankloop._jit import has_compiler, thread_count
 from rankloop.data.files.records import Faults
 from rankloop.data.files.text import TextSource
-from rankloop.data.svmlight.parser import Block, Layout, Parser, Place
+from rankloop.data.svmlight.block import Block, Layout, Place
+from rankloop.data.svmlight.dense_rows import dense_rows
 
 __all__ = ["parsed_blocks"]
 
+_SMALL = 8 << 20  # bytes that Python parses in less time than the compiler takes to load
 _MOST_THREADS = 8  # one thread reads the file and collects what they parse
 
 
@@ -29,6 +31,13 @@ def parsed_blocks(
     `faults` decides whether a line that cannot be read is an error, or skipped and counted; `named` says
     whether lines must have a qid (by default as the first line does).
     """
+    if not has_compiler() and path.stat().st_size <= _SMALL and named is not False:
+        block = dense_rows(path.read_bytes(), layout)
+        if block is not None:
+            yield block
+            return
+    from rankloop.data.svmlight.parser import Parser  # loads numba
+
     faults = faults or Faults(path, "raise")
     workers = min(_MOST_THREADS, thread_count(threads))
     with TextSource(path, longest_line=longest_line) as source, ThreadPoolExecutor(workers) as pool:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rankloop._arrays import Ints, Singles
+from rankloop._arrays import Ints
 from rankloop.data.columns.text_ids import is_text
 from rankloop.data.files.records import Faults
 from rankloop.data.files.text import TextSource
 from rankloop.data.svmlight import parse_kernel as fast
+from rankloop.data.svmlight.block import Block, Layout, Place, shown
 
-__all__ = ["Block", "Layout", "Parser", "Place", "shown"]
+__all__ = ["Parser"]
 
 _TEXT = 1 << 20
 _ROOM = 1 << 20  # values of one block
@@ -28,40 +28,6 @@ _COMMENT, _NEW_LINE = ord("#"), ord("\n")
 _LOOKS = "lines look like '2 qid:17 1:0.5 2:3 # comment'"
 _TOKEN = re.compile(rb"[^ \t\r\n#]*")
 _NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:nan|null|inf(?:inity)?)", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The columns of a file: how many, from which index, and the value of those left out."""
-
-    n_features: int | None = None
-    zero_based: bool = False
-    missing: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some rows; the arrays are reused for the next block.
-
-    `runs` holds (row, query id or None, line) wherever the query changes, `texts` what the comment of that
-    row says of the query ("" where it says nothing).
-    """
-
-    X: Singles
-    y: Singles
-    runs: list[tuple[int, bytes | None, int]]
-    docid: NDArray[np.bytes_] | None
-    texts: list[str]
-    advance: int
-
-
-@dataclass(slots=True)
-class Place:
-    """How much of the file is before a block."""
-
-    lines: int = 0
-    rows: int = 0
-    named: bool | None = None  # whether lines have a qid, by the first
 
 
 class Parser:
@@ -288,9 +254,3 @@ def _index_words(base: int, width: int) -> tuple[NDArray[np.uint64], NDArray[np.
     words = np.array([int.from_bytes(text, "little") for text in texts], np.uint64)
     masks = np.array([(1 << 8 * len(text)) - 1 for text in texts], np.uint64)
     return words, masks, np.array([len(text) for text in texts], np.int64)
-
-
-def shown(token: bytes) -> str:
-    """A token for an error message: short, printable, quoted."""
-    text = token[:40].decode("utf-8", "backslashreplace")
-    return repr(text + "..." if len(token) > 40 else text)

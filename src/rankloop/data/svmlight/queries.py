@@ -9,8 +9,8 @@ from rankloop._arrays import Ints, Singles
 from rankloop.data.columns import check
 from rankloop.data.columns.group import Grouping, group_rows
 from rankloop.data.columns.text_ids import is_text, text_ids
+from rankloop.data.svmlight.block import Block, shown
 from rankloop.data.svmlight.header_texts import header_texts
-from rankloop.data.svmlight.parser import Block, shown
 from rankloop.data.svmlight.side_files import side_sizes, side_weights
 
 __all__ = ["FileQueries"]

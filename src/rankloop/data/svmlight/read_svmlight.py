@@ -16,8 +16,8 @@ from rankloop.data.files.bound import check_bound
 from rankloop.data.files.records import Faults
 from rankloop.data.files.text import long_work
 from rankloop.data.ranking_dataset import RankingDataset
+from rankloop.data.svmlight.block import Block, Layout
 from rankloop.data.svmlight.blocks import parsed_blocks
-from rankloop.data.svmlight.parser import Block, Layout
 from rankloop.data.svmlight.queries import FileQueries
 
 __all__ = ["blocks_of_files", "read_svmlight", "text_files"]

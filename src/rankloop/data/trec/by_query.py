@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Array, Floats, Ints
-from rankloop._jit import kernel, part
+from rankloop._jit import has_compiler, kernel, part
 from rankloop._table import Table
 from rankloop.data.columns import check
 from rankloop.data.columns.group import group_rows
@@ -40,6 +40,7 @@ class Columns:
 
 T = TypeVar("T", bound="ByQuery")
 _SHOWN = 10  # rows in a notebook
+_FEW = 200_000  # rows that a dict joins in less time than the compiler takes to load
 
 
 class ByQuery(Mapping[str, dict[str, float]]):
@@ -189,6 +190,8 @@ def places_in(
     Also the first two rows of the table with the same document in one list, or -1 and -1.
     """
     place = np.full(len(docid), -1, np.int64)
+    if not has_compiler() and len(docid) + len(table.docid) <= _FEW:
+        return place, *_meet_few(docid, offsets, lists, table, table_lists, place)
     longest = int(np.diff(table.offsets).max(initial=0))
     slots = np.empty(max(4, 1 << (2 * longest + 1).bit_length()), np.int64)
     codes, table_codes = _codes(docid), _codes(table.docid)
@@ -197,6 +200,21 @@ def places_in(
         codes, offsets, lists, table_codes, table.offsets, table_lists, hashes, slots, place
     )
     return place, first, second
+
+
+def _meet_few(
+    docid: NDArray[np.str_], offsets: Ints, lists: Ints, table: Any, table_lists: Ints, place: Ints
+) -> tuple[int, int]:
+    """What `_meet` does, without machine code."""
+    documents, own = table.docid.tolist(), docid.tolist()
+    for one, other in zip(lists.tolist(), table_lists.tolist(), strict=True):
+        rows: dict[str, int] = {}
+        for row in range(table.offsets[other], table.offsets[other + 1]):
+            if rows.setdefault(documents[row], row) != row:
+                return rows[documents[row]], row
+        for row in range(offsets[one], offsets[one + 1]) if one >= 0 else ():
+            place[row] = rows.get(own[row], -1)
+    return -1, -1
 
 
 def _codes(text: NDArray[np.str_]) -> NDArray[np.uint32]:

@@ -1,21 +1,24 @@
 """Text lines of fields separated by blanks: a query id, a document id and a number."""
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankloop._arrays import Bools, Bytes, Floats, Ints
-from rankloop._jit import kernel, part
+from rankloop._jit import has_compiler, kernel, part
 from rankloop.data.files.bound import check_bound
 from rankloop.data.files.whole import read_whole
 
 __all__ = ["Fields", "read_fields"]
 
+_SMALL = 4 << 20  # bytes that Python splits in less time than the compiler takes to load
 _TENS = np.power(10.0, np.arange(23), dtype=np.float64)
 
 
@@ -47,29 +50,26 @@ def read_fields(
     """
     raw = read_whole(path, largest=largest)
     _check_text(raw, path)
+    wanted = ["query", "document", value]
+    if not has_compiler() and len(raw) <= _SMALL:
+        return _split(raw, [names.index(name) for name in wanted], least, names, header, path, largest)
     data = np.frombuffer(raw, np.uint8)
     size = raw.count(b"\n") + 1
     spans = np.empty((3, 2, size), np.int64)
     numbers, lines, heads = np.empty(size), np.empty(size, np.int64), np.empty(size, np.bool_)
-    wanted = ["query", "document", value]
     places = np.array([wanted.index(name) if name in wanted else -1 for name in names])
     rows, bad_line, count = _tokenise(
         data, places, least, len(names), int(header), _TENS, spans, numbers, lines, heads
     )
     if bad_line:
-        raise ValueError(
-            f"{path}, line {bad_line}: a line has {least if count < least else len(names)} fields "
-            f"({' '.join(names)}), got {count}"
-        )
+        _wrong_count(path, bad_line, count, least, names)
     if rows == 0:
-        raise ValueError(f"{path} holds no lines; each line is: {' '.join(names)}")
+        _no_lines(path, names)
     spans, numbers, lines = spans[:, :, :rows], numbers[:rows], lines[:rows]
     _parse_rest(raw, spans[2], numbers, lines, value, path)
     first = np.flatnonzero(heads[:rows])
     for span in (spans[0][:, first], spans[1]):
-        longest = int((span[1] - span[0]).max())
-        needed, why = 4 * longest * span.shape[1], f"an id of {longest:,} bytes, the width of all others,"
-        check_bound(path, len(raw), needed, largest, why, times=100)
+        _check_width(int((span[1] - span[0]).max()), span.shape[1], path, len(raw), largest)
     return Fields(
         qid=_texts(data, spans[0][:, first]),
         repeats=np.diff(np.append(first, rows)),
@@ -78,6 +78,59 @@ def read_fields(
         line=lines,
         last=raw[spans[2, 1, 0] :].split(b"\n", 1)[0].decode().strip(),
     )
+
+
+def _split(
+    raw: bytes,
+    places: list[int],
+    least: int,
+    names: Sequence[str],
+    header: bool,
+    path: str | Path,
+    largest: int | None,
+) -> Fields:
+    """The same without machine code; `places` are those of query, document and value among the fields."""
+    lines = [line.split() for line in raw.split(b"\n")]
+    kept = [at for at, fields in enumerate(lines) if fields and at >= header]
+    for at in kept:
+        if not least <= len(lines[at]) <= len(names):
+            _wrong_count(path, at + 1, len(lines[at]), least, names)
+    if not kept:
+        _no_lines(path, names)
+    query, document, number = ([lines[at][place] for at in kept] for place in places)
+    what = names[places[2]]
+    value = [_number_of(text.decode(), what, path, at + 1) for text, at in zip(number, kept, strict=True)]
+    first = [0, *(row for row, (a, b) in enumerate(pairwise(query), 1) if a != b)]
+    ids = []
+    for texts in ([query[row] for row in first], document):
+        longest = max(map(len, texts))
+        _check_width(longest, len(texts), path, len(raw), largest)
+        ids.append(np.array([text.decode() for text in texts], f"<U{longest}"))
+    rest = raw.split(b"\n", kept[0] + 1)[kept[0]].split(None, places[2] + 1)[places[2] + 1 :]
+    return Fields(
+        qid=ids[0],
+        repeats=np.diff([*first, len(kept)]),
+        docid=ids[1],
+        value=np.array(value),
+        line=np.array(kept) + 1,
+        last=b"".join(rest).decode().strip(),
+    )
+
+
+def _wrong_count(path: str | Path, line: int, count: int, least: int, names: Sequence[str]) -> NoReturn:
+    raise ValueError(
+        f"{path}, line {line}: a line has {least if count < least else len(names)} fields "
+        f"({' '.join(names)}), got {count}"
+    )
+
+
+def _no_lines(path: str | Path, names: Sequence[str]) -> NoReturn:
+    raise ValueError(f"{path} holds no lines; each line is: {' '.join(names)}")
+
+
+def _check_width(longest: int, ids: int, path: str | Path, size: int, largest: int | None) -> None:
+    why = f"an id of {longest:,} bytes, the width of all others,"
+    check_bound(path, size, 4 * longest * ids, largest, why, times=100)
 
 
 def _check_text(raw: bytes, path: str | Path) -> None:
@@ -97,11 +150,16 @@ def _check_text(raw: bytes, path: str | Path) -> None:
 def _parse_rest(raw: bytes, span: Ints, numbers: Floats, lines: Ints, what: str, path: str | Path) -> None:
     """Parse the numbers that the kernel left as nan: 1e300, inf, or no number at all."""
     for row in np.flatnonzero(np.isnan(numbers)).tolist():
-        text = raw[span[0, row] : span[1, row]].decode()
-        with suppress(ValueError):
-            numbers[row] = float(text) if "_" not in text else np.nan
-        if np.isnan(numbers[row]):
-            raise ValueError(f"{path}, line {lines[row]}: the {what} must be a number, got {text!r}")
+        numbers[row] = _number_of(raw[span[0, row] : span[1, row]].decode(), what, path, lines[row])
+
+
+def _number_of(text: str, what: str, path: str | Path, line: int) -> float:
+    value = math.nan
+    with suppress(ValueError):
+        value = float(text) if "_" not in text else math.nan
+    if math.isnan(value):
+        raise ValueError(f"{path}, line {line}: the {what} must be a number, got {text!r}")
+    return value
 
 
 def _texts(data: Bytes, span: Ints) -> NDArray[np.str_]:
