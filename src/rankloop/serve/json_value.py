@@ -17,11 +17,11 @@ def json_value(value: Any, *, strict: bool = False) -> Any:
         return clean_text(value)
     if isinstance(value, Mapping):
         return {clean_text(str(key)): json_value(one, strict=strict) for key, one in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [json_value(one, strict=strict) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if value is None or isinstance(value, int | float | bool):
+    if value is None or isinstance(value, (int, float)):
         return value
     if strict:
         raise TypeError(

@@ -212,7 +212,8 @@ class Segment:
         """A document as it was given, without its vectors."""
         ends = self.arrays["stored.offsets"][document : document + 2]
         whole = self.arrays.touch("stored.bytes", ends[:1], ends[1:])
-        found: dict[str, Any] = json.loads(whole[ends[0] : ends[1]].tobytes())
+        text = whole[ends[0] : ends[1]].tobytes().decode("utf-8", "surrogatepass")
+        found: dict[str, Any] = json.loads(text)  # of bytes it would detect the encoding first
         return found
 
     def keyword_numbers(self, field: str) -> dict[str, list[int]]:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Annotated, TypeVar
 
+from anyio import to_thread
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
@@ -16,7 +17,7 @@ from rankloop.serve.http.limits import TokenBuckets
 
 Found = TypeVar("Found")
 
-__all__ = ["LockedOut", "WrongTokens", "is_admin", "only_admin", "user_of_given", "who"]
+__all__ = ["LockedOut", "WrongTokens", "is_admin", "is_told", "only_admin", "user_of_given", "who"]
 
 TRIES = 10  # wrong tokens of an address range before it is locked out
 AGAIN = 60.0  # seconds after which one more try is allowed
@@ -63,16 +64,26 @@ class WrongTokens:
 
 def user_of_given(request: Request, given: str) -> User | None:
     """The person with a token: that of the config, whose name is "admin", or one in the store."""
-    service = service_of(request)
-    wanted = service.config.admin_token
     wrong: WrongTokens = request.app.state.wrong_tokens
 
     def look() -> User | None:
-        if wanted and hmac.compare_digest(given.encode(), wanted.encode()):
+        if _is_configured(request, given):
             return User(ADMIN, "admin")
-        return user_of_token(service.store, given)
+        return user_of_token(service_of(request).store, given)
 
     return wrong.find(look, address_of(request))
+
+
+def _is_configured(request: Request, given: str) -> bool:
+    """Whether it is the token of the config."""
+    wanted = service_of(request).config.admin_token
+    return bool(wanted) and hmac.compare_digest(given.encode(), wanted.encode())
+
+
+def _given(request: Request) -> str:
+    """The token that a request brings; empty where there is none."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
 _bearer = HTTPBearer(auto_error=False, description="The administration token.")
@@ -80,17 +91,25 @@ _bearer = HTTPBearer(auto_error=False, description="The administration token.")
 
 def is_admin(request: Request) -> bool:
     """Whether a request has the token of an administrator; another one is refused."""
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not given:
+    given = _given(request)
+    if not given:
         return False
     service = service_of(request)
     if not service.config.admin_token and not service.has_users():
         raise HTTPException(403, _OFF)
-    found = user_of_given(request, given.strip())
+    found = user_of_given(request, given)
     if found is None or not found.may("admin"):
         raise HTTPException(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
     request.state.user = found
     return True
+
+
+async def is_told(request: Request) -> bool:
+    """`is_admin` for routes that everybody uses: a thread is taken only where the store must be asked."""
+    given = _given(request)
+    if given and not _is_configured(request, given):
+        return await to_thread.run_sync(is_admin, request)
+    return is_admin(request)
 
 
 def who(request: Request) -> str:
