@@ -1,7 +1,8 @@
 """How long the first answer takes on a new machine, and the next one.
 
-Each figure is one fresh process; "first" has an empty numba cache. The bars are for wall time on a quiet
-machine; CPU time tells a slow program from a busy machine:
+Each figure is one fresh process; "first" has an empty numba cache. The bars are for CPU time, which tells a
+slow program from a busy machine. Small files (10,000 documents) are evaluated without machine code, large
+ones (100,000) with it:
 
     python benchmarks/cold_start.py
 """
@@ -20,8 +21,9 @@ import numpy as np
 from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES = 100, 100, 46
+LARGE = 1000  # queries
 REPEATS = 5  # the best of so many, for everything but a first time
-BARS = {"import": 0.5, "first": 5.0, "next": 1.0}
+BARS = {"import": 0.5, "first": 2.5, "next": 0.5}
 
 RANKLOOP = "import sys; from rankloop.cli import main; sys.argv[0] = 'rankloop'; main()"
 RANX = """
@@ -47,7 +49,8 @@ def main():
             ("import rankloop", best("import rankloop"), BARS["import"]),
             ("rankloop --help", best(RANKLOOP, "--help"), BARS["import"]),
         ]
-        for what, arguments in (("TREC run", trec), ("LETOR file", letor)):
+        large = [files["large run"], files["large qrels"]]
+        for what, arguments in (("TREC run", trec), ("LETOR file", letor), ("large TREC run", large)):
             first, later = first_and_next(Path(folder) / what, RANKLOOP, "evaluate", *arguments)
             rows += [(f"rankloop evaluate, {what}, first", first, BARS["first"])]
             rows += [(f"rankloop evaluate, {what}, next", later, BARS["next"])]
@@ -63,16 +66,17 @@ def main():
 def write_files(folder):
     """A run with judgments, and a LETOR file with scores, both of the usual size."""
     rng = np.random.default_rng(0)
-    files = {name: str(folder / f"{name}.txt") for name in ("run", "qrels", "letor", "scores")}
+    names = ("run", "qrels", "letor", "scores", "large run", "large qrels")
+    files = {name: str(folder / f"{name}.txt") for name in names}
     labels = rng.choice(5, (QUERIES, DOCUMENTS), p=[0.52, 0.32, 0.13, 0.02, 0.01])
     scores = labels + rng.normal(0, 2, labels.shape)
     features = rng.random((QUERIES, DOCUMENTS, FEATURES)).round(6)
-    with open(files["run"], "w") as run, open(files["qrels"], "w") as qrels:
-        for q in range(QUERIES):
-            for d in np.argsort(-scores[q]):
-                run.write(f"{q} Q0 doc{d} 0 {scores[q, d]:.6f} base\n")
-            for d in range(DOCUMENTS):
-                qrels.write(f"{q} 0 doc{d} {labels[q, d]}\n")
+    for size, queries in (("", QUERIES), ("large ", LARGE)):
+        with open(files[f"{size}run"], "w") as run, open(files[f"{size}qrels"], "w") as qrels:
+            for q in range(queries):
+                own, grades = scores[q % QUERIES], labels[q % QUERIES]
+                run.writelines(f"{q} Q0 doc{d} 0 {own[d]:.6f} base\n" for d in np.argsort(-own))
+                qrels.writelines(f"{q} 0 doc{d} {grades[d]}\n" for d in range(DOCUMENTS))
     with open(files["letor"], "w") as letor:
         for q in range(QUERIES):
             for d in range(DOCUMENTS):
@@ -107,7 +111,7 @@ def took(code, *arguments, cache=None):
 def show(rows):
     print(f"{'':36} {'wall s':>8} {'CPU s':>8} {'bar':>6}")
     for what, (wall, cpu), bar in rows:
-        verdict = "" if bar is None else f"{bar:6.1f} {'held' if wall <= bar else 'MISSED'}"
+        verdict = "" if bar is None else f"{bar:6.1f} {'held' if cpu <= bar else 'MISSED'}"
         record("start", what=what, wall=wall, cpu=cpu, bar=bar)
         print(f"{what:36} {wall:8.2f} {cpu:8.2f} {verdict}")
 

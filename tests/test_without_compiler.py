@@ -29,7 +29,7 @@ def without_compiler():
     with ExitStack() as stack:
         for module in ASKING:
             stack.enter_context(patch(f"rankloop.{module}.has_compiler", return_value=False))
-        stack.enter_context(patch.object(_jit, "_patience", 50_000))
+        stack.enter_context(patch.object(_jit, "_patience", 40_000))
         yield
 
 

@@ -32,7 +32,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SMALL = 200_000  # documents below which threads cost more time than they save
 _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 _MAKING = Lock()
-_patience = 50_000  # documents that a process takes without machine code
+_patience = 40_000  # documents that a process takes without machine code
 _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 

@@ -16,7 +16,7 @@ from rankloop import _jit
 from rankloop.cli import main
 from rankloop.cli.options import warm
 from rankloop.data.svmlight import blocks
-_jit._patience = warm._SMALL = blocks._SMALL = 0  # every file counts as large
+_jit._patience = warm._SMALL_DATA = blocks._SMALL = 0  # every file counts as large
 main()
 """
 

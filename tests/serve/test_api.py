@@ -2,6 +2,7 @@
 
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -240,6 +241,22 @@ def test_administration_needs_the_token(shop, method, path, sent):
     answer = shop[0].request(method, path, headers=headers, json={"version": "v1", "user": "ann"})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_search_takes_a_thread_for_a_token_of_the_store_only(shop, monkeypatch):
+    asked = []
+
+    async def run_sync(work, request):
+        asked.append(request.headers["authorization"])
+        return work(request)
+
+    monkeypatch.setattr("rankloop.serve.http.tokens.to_thread", SimpleNamespace(run_sync=run_sync))
+    assert "ranker" not in found(shop[0]) or found(shop[0])["ranker"] is None
+    assert found(shop[0], headers=ADMIN)["ranker"] == "v1"
+    assert asked == []
+    wrong = {"Authorization": "Bearer wrong"}
+    assert shop[0].post("/search", json={"query": "red"}, headers=wrong).status_code == 401
+    assert asked == ["Bearer wrong"]
 
 
 def test_script_is_text_everywhere(shop):

@@ -92,7 +92,7 @@ def evaluate(
 
         found = evaluate_on(backend, workers, ranking, judged_by, metric, **options)
     else:
-        with compiling_metrics(ranking, judged_by):
+        with compiling_metrics(judged_by, *(() if by is not None else (ranking,))):
             labels = read_judgments(judged_by, reading)
             ranked = reading.ranking(ranking, judged_by) if by is None else _feature(labels, by, judged_by)
         found = evaluation_of(ranked, labels, metric or None, condensed=condensed, **options)

@@ -1,5 +1,6 @@
 """Compile the default metrics in two processes: one of them reads files first."""
 
+import math
 import os
 from contextlib import AbstractContextManager, nullcontext
 
@@ -7,17 +8,21 @@ from rankloop._beside import compiling_beside
 
 __all__ = ["compiling_metrics"]
 
-_SMALL = 8 << 20  # bytes below which files are read, and metrics computed, without machine code
+# Bytes of files that are read, and evaluated, without machine code: some 40,000 documents.
+_SMALL_DATA, _SMALL_RANKING = 8 << 20, 3 << 19
 
 
-def compiling_metrics(*paths: str | None) -> AbstractContextManager[None]:
+def compiling_metrics(judgments: str, *rankings: str) -> AbstractContextManager[None]:
     """Read the files in this block."""
     from rankloop.lists.top_lists import rank_tops
 
-    if all(path is None or (os.path.isfile(path) and os.path.getsize(path) <= _SMALL) for path in paths):
+    if _size(judgments) <= _SMALL_DATA and sum(map(_size, rankings)) <= _SMALL_RANKING:
         return nullcontext()
-
     return compiling_beside(__name__, rank_tops, lambda: _compile("mrr", "err@10"))
+
+
+def _size(path: str) -> float:
+    return os.path.getsize(path) if os.path.isfile(path) else math.inf
 
 
 def _compile(*metrics: str) -> None:

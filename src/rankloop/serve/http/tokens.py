@@ -83,7 +83,7 @@ def _is_configured(request: Request, given: str) -> bool:
 def _given(request: Request) -> str:
     """The token that a request brings; empty where there is none."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    return given.strip() if scheme.lower() == "bearer" else ""
+    return given if scheme.lower() == "bearer" else ""
 
 
 _bearer = HTTPBearer(auto_error=False, description="The administration token.")
@@ -97,7 +97,7 @@ def is_admin(request: Request) -> bool:
     service = service_of(request)
     if not service.config.admin_token and not service.has_users():
         raise HTTPException(403, _OFF)
-    found = user_of_given(request, given)
+    found = user_of_given(request, given.strip())
     if found is None or not found.may("admin"):
         raise HTTPException(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
     request.state.user = found
@@ -107,7 +107,7 @@ def is_admin(request: Request) -> bool:
 async def is_told(request: Request) -> bool:
     """`is_admin` for routes that everybody uses: a thread is taken only where the store must be asked."""
     given = _given(request)
-    if given and not _is_configured(request, given):
+    if given and not _is_configured(request, given.strip()):
         return await to_thread.run_sync(is_admin, request)
     return is_admin(request)
 
