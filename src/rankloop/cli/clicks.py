@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import Json, LogFormat, Seed
-from rankloop.cli.options.logs import Columns, Missing, OnError
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.arguments import Json, Seed
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.logs import JoinedLog, LogReading
+from rankloop.cli.options.reading import Reading
 
 __all__ = ["check", "clicks", "export", "fit", "judge", "propensity"]
 
@@ -22,22 +23,16 @@ Log = Annotated[str, typer.Argument(help="A click log: Parquet, CSV, JSONL, shar
 
 
 @clicks.command()
-def check(
-    log: Log,
-    log_format: LogFormat = None,
-    columns: Columns = None,
-    on_error: OnError = None,
-    json: Json = False,
-) -> None:
+@grouped
+def check(log: Log, json: Json = False, *, logs: LogReading) -> None:
     """Show which estimators a log supports, why it does not support the others, and what to change.
 
     rankloop clicks check log.parquet
     """
-    from rankloop.cli.options.logs import read_log
     from rankloop.cli.options.outputs import show
     from rankloop.clicks import check as report_on
 
-    show(report_on(read_log(log, log_format, columns, on_error)), as_json=json, log=log)
+    show(report_on(logs.log(log)), as_json=json, log=log)
 
 
 @clicks.command()
@@ -63,7 +58,7 @@ def export(
 
 
 @clicks.command()
-@reads_data
+@grouped
 def fit(
     log: Log,
     model: Annotated[
@@ -81,12 +76,9 @@ def fit(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Where to save the model; needs one --model.")
     ] = None,
-    missing: Missing = "raise",
-    log_format: LogFormat = None,
-    columns: Columns = None,
-    on_error: OnError = None,
     json: Json = False,
     *,
+    logs: JoinedLog,
     reading: Reading,
 ) -> None:
     """Fit click models and print how well each predicts, by perplexity (1 is perfect).
@@ -96,7 +88,6 @@ def fit(
     rankloop clicks fit train.parquet --model dbn --test test.parquet --out dbn.model
     """
     import rankloop.clicks as family
-    from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
 
     if iterations < 1:
@@ -104,12 +95,8 @@ def fit(
     if out is not None and (model is None or len(model) != 1):
         raise ValueError("--out saves one model; name it with one --model")
     data = None if features is None else reading.dataset(features, labels=False)
-    train = without_missing(read_log(log, log_format, columns, on_error), data, missing)
-    tested = (
-        train
-        if test is None
-        else without_missing(read_log(test, log_format, columns, on_error), data, missing)
-    )
+    train = logs.of(log, data)
+    tested = train if test is None else logs.of(test, data)
     names = model or [name for name in sorted(family.models()) if _fits(name, train.layout is not None, data)]
     rows = []
     for name in names:
@@ -133,6 +120,7 @@ def fit(
 
 
 @clicks.command()
+@grouped
 def judge(
     log: Log,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file of judgments to write.")],
@@ -146,27 +134,25 @@ def judge(
         int | None, typer.Option(help="Whole grades from 0 to this, for tools without fractions.")
     ] = None,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
-    log_format: LogFormat = None,
-    columns: Columns = None,
-    on_error: OnError = None,
+    *,
+    logs: LogReading,
 ) -> None:
     """Judge the documents of a log by a click model, and write the judgments for a relevance tool.
 
     rankloop clicks judge log.parquet --format quepid --grades 3 --out case.csv
     """
-    from rankloop.cli.options.logs import read_log
     from rankloop.clicks import judge as judged_by
     from rankloop.clicks import load_model
     from rankloop.data import write_judgments
 
     chosen = load_model(model) if Path(model).is_file() else model
-    judged = judged_by(read_log(log, log_format, columns, on_error), chosen, confidence=confidence)
+    judged = judged_by(logs.log(log), chosen, confidence=confidence)
     write_judgments(judged if grades is None else judged.graded(grades), out, format=format)
     typer.echo(f"{len(judged):,} judgments written to {out}")
 
 
 @clicks.command()
-@reads_data
+@grouped
 def propensity(
     log: Log,
     method: Annotated[
@@ -187,12 +173,9 @@ def propensity(
     ] = False,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the curve (.json).")] = None,
-    missing: Missing = "raise",
-    log_format: LogFormat = None,
-    columns: Columns = None,
-    on_error: OnError = None,
     json: Json = False,
     *,
+    logs: JoinedLog,
     reading: Reading,
 ) -> None:
     """Estimate the probability that each rank is examined, with 95 % intervals.
@@ -205,12 +188,11 @@ def propensity(
     """
     import warnings
 
-    from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
     from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability
 
     data = None if features is None else reading.dataset(features, labels=False)
-    read = without_missing(read_log(log, log_format, columns, on_error), data, missing)
+    read = logs.of(log, data)
     if check_log:
         show(identifiability(read, data, layout=layout), as_json=json, log=log)
         return

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json
-from rankloop.cli.options.reading import TABLES, Reading, reads_data
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import TABLES, Reading
 
 __all__ = ["convert"]
 
 
-@reads_data
+@grouped
 def convert(
     sources: Annotated[
         list[Path],

@@ -4,25 +4,15 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import (
-    Convention,
-    Empty,
-    Format,
-    Json,
-    Metrics,
-    OutFile,
-    PerQuery,
-    ReportFile,
-    Ties,
-    check_report,
-)
-from rankloop.cli.options.cluster import Backend, Workers, check_on
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.cluster import OnShards
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.measuring import Measuring
+from rankloop.cli.options.reading import Reading
 
 __all__ = ["evaluate"]
 
 
-@reads_data
+@grouped
 def evaluate(
     ranking: Annotated[
         str,
@@ -35,24 +25,15 @@ def evaluate(
         str | None,
         typer.Argument(help="TREC qrels, or a data set: LETOR/SVMLight, Parquet, CSV, JSONL, saved, shards."),
     ] = None,
-    metric: Metrics = None,
+    *,
+    measuring: Measuring,
     by: Annotated[
         str | None, typer.Option(help="Rank by one feature of the data set: its number or name.")
     ] = None,
-    convention: Convention = None,
-    ties: Ties = None,
-    empty: Empty = None,
     condensed: Annotated[
         bool, typer.Option("--condensed", help="Remove documents without judgment from the run first.")
     ] = False,
-    per_query: PerQuery = None,
-    backend: Backend = None,
-    workers: Workers = None,
-    format: Format = "table",
-    out: OutFile = None,
-    report: ReportFile = None,
-    json: Json = False,
-    *,
+    work: OnShards,
     reading: Reading,
 ) -> None:
     """Evaluate a ranking: means of metrics with 95 % intervals over the queries.
@@ -68,13 +49,11 @@ def evaluate(
     rankloop evaluate model.rank test.shards --backend ray
     """
     from rankloop.cli.options.inputs import one_standard_input, read_judgments
-    from rankloop.cli.options.outputs import form_of_output, show_as, write_frame
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.evaluate import evaluate as evaluation_of
 
-    check_on(backend, reading, workers=workers)
-    check_report(report)
-    form = form_of_output(format, json)
+    work.check(reading)
+    measuring.check()
     one_standard_input(ranking, judgments)
     judged_by = ranking if by is not None and judgments is None else judgments
     if judged_by is None:
@@ -84,26 +63,28 @@ def evaluate(
         )
     if by is not None and judgments is not None:
         raise ValueError("--by ranks the one data set named; leave out the second file")
-    options: dict[str, Any] = {"convention": convention, "ties": ties, "empty": empty}
-    if condensed and backend is not None:
+    if condensed and work.backend is not None:
         raise ValueError("--condensed is for a run and its qrels on this machine; leave --backend out")
-    if backend is not None:
+    if work.backend is not None:
         from rankloop.cli.options.cluster import evaluate_on
 
-        found = evaluate_on(backend, workers, ranking, judged_by, metric, **options)
+        found = evaluate_on(work, ranking, judged_by, measuring.metric, **measuring.rules)
     else:
         with compiling_metrics(judged_by, *(() if by is not None else (ranking,))):
             labels = read_judgments(judged_by, reading)
             ranked = reading.ranking(ranking, judged_by) if by is None else _feature(labels, by, judged_by)
-        found = evaluation_of(ranked, labels, metric or None, condensed=condensed, **options)
-    if per_query is not None:
-        write_frame(found.per_query, per_query)
-    if report is not None:
+        found = evaluation_of(
+            ranked, labels, measuring.metric or None, condensed=condensed, **measuring.rules
+        )
+
+    def page(found: Any) -> Any:
         from rankloop.report import Report, metric_intervals
 
-        page = Report(f"Evaluation of {ranking}", f"Judged by {judged_by}")
-        page.add("Metrics", metric_intervals({ranking: found}), found).save(report)
-    show_as(found, form, out, ranking=ranking if by is None else f"feature {by}", judgments=judged_by)
+        made = Report(f"Evaluation of {ranking}", f"Judged by {judged_by}")
+        return made.add("Metrics", metric_intervals({ranking: found}), found)
+
+    ranked_by = ranking if by is None else f"feature {by}"
+    measuring.show(found, page, ranking=ranked_by, judgments=judged_by)
 
 
 def _feature(data: Any, by: str, path: str) -> Any:

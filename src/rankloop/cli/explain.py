@@ -5,12 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Json, Model, ReportFile, Seed, check_report
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading
 
 __all__ = ["explain"]
 
 
-@reads_data
+@grouped
 def explain(
     model: Model,
     data: DataSet,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, PageSize, Seed, User
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading
 
 if TYPE_CHECKING:
     from rankloop.interleaving import Duel
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["interleave"]
 
 
-@reads_data
+@grouped
 def interleave(
     source: Annotated[
         str, typer.Argument(help="A log of interleaved pages (.jsonl), or a data set to simulate on.")

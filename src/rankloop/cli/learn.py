@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import Json, LogFormat, ReportFile, Seed, check_report
-from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
-from rankloop.cli.options.logs import Columns, Missing, OnError
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.arguments import Json, ReportFile, Seed, check_report
+from rankloop.cli.options.cluster import Resumable
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.logs import JoinedLog
+from rankloop.cli.options.reading import Reading
 
 if TYPE_CHECKING:
     from rankloop.propensity import Propensity
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["learn"]
 
 
-@reads_data
+@grouped
 def learn(
     source: Annotated[
         str,
@@ -40,20 +41,15 @@ def learn(
     budget: Annotated[
         str, typer.Option(help="quick: one forest; usual: a stack of corrections; large: a longer stack.")
     ] = "usual",
-    log_format: LogFormat = None,
-    columns: Columns = None,
-    missing: Missing = "raise",
-    on_error: OnError = None,
     seed: Seed = 0,
     report: ReportFile = None,
     again: Annotated[
         bool, typer.Option("--again", help="Of a service: learn even if there are no new searches.")
     ] = False,
-    backend: Backend = None,
-    workers: Workers = None,
-    checkpoint: Checkpoint = None,
     json: Json = False,
     *,
+    logs: JoinedLog,
+    work: Resumable,
     reading: Reading,
 ) -> None:
     """Learn from clicks, corrected for their bias, and estimate how well the new ranker would have done.
@@ -77,7 +73,6 @@ def learn(
     rankloop learn shop.index log.csv --columns query=q,document=sku,session=visit --out runs/learned
     """
     from rankloop.cli.options.learn_ubi import is_ubi, learn_ubi
-    from rankloop.cli.options.logs import read_log, without_missing
     from rankloop.cli.options.outputs import show
     from rankloop.cli.options.sources import is_service
     from rankloop.engines.remote.address import is_address
@@ -85,19 +80,19 @@ def learn(
     from rankloop.unbiased import learn as learn_from_log
 
     if log is None and is_ubi(source):
-        if backend is not None or again:
+        if work.backend is not None or again:
             raise ValueError(
                 "a log in an engine is read by one process, every time; leave --backend and --again out"
             )
         curve = None if propensity is None else _curve(propensity)
         chosen: dict[str, Any] = {"rankers": candidates(trees=trees), "budget": budget, "seed": seed}
         check_report(report)
-        learn_ubi(source, out, missing, json, report, on_error, propensity=curve, **chosen)
+        learn_ubi(source, out, logs.missing, json, report, logs.on_error, propensity=curve, **chosen)
         return
-    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
+    work.check(reading)
     check_report(report)
     if log is None and is_service(source):
-        others = {"--out": out, "--propensity": propensity, "--report": report, "--columns": columns}
+        others = {"--out": out, "--propensity": propensity, "--report": report, "--columns": logs.columns}
         _learn_of_service(source, again, seed, json, others)
         return
     if log is None:
@@ -112,27 +107,25 @@ def learn(
         "seed": seed,
     }
     if is_service(source):
-        if backend is not None:
+        if work.backend is not None:
             raise ValueError("an index learns in one process; leave --backend out")
         from rankloop.cli.options.learn_index import learn_index
 
-        read = read_log(log, log_format, columns, on_error)
-        learn_index(source, read, out, missing, json, report, **options)
+        learn_index(source, logs.log(log), out, logs.missing, json, report, **options)
         return
-    if backend is not None:
-        if is_address(log) or columns is not None:
+    if work.backend is not None:
+        if is_address(log) or logs.columns is not None:
             raise ValueError("--columns and logs in an engine are read by one process; leave --backend out")
-        if missing != "raise":
+        if logs.missing != "raise":
             raise ValueError("--missing drop needs the whole log in memory; leave it or --backend out")
-        if on_error == "skip":
+        if logs.on_error == "skip":
             raise ValueError("--on-error skip does not work with --backend; leave one of them out")
         from rankloop.cli.options.cluster import learn_on
 
-        found = learn_on(backend, workers, log, source, log_format, report, checkpoint=checkpoint, **options)
+        found = learn_on(work, log, source, logs.log_format, report, **options)
     else:
         data = reading.dataset(source, labels=False)
-        read = read_log(log, log_format, columns, on_error)
-        clicks = without_missing(read, data, missing)
+        clicks = logs.of(log, data)
         found = learn_from_log(clicks, data, **options)
     if out is not None:
         found.ranker.save(out)

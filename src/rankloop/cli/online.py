@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Json, PageSize, ReportFile, Seed, User, check_report
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading
 from rankloop.cli.options.simulation import By, Eta, Noise
 
 __all__ = ["online"]
 
 
-@reads_data
+@grouped
 def online(
     data: DataSet,
     test: Annotated[str | None, typer.Option(help="The data set on which the learner is evaluated.")] = None,

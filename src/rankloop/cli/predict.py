@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Model
-from rankloop.cli.options.cluster import Backend, Workers, check_on
-from rankloop.cli.options.reading import Reading, expanded, reads_data
+from rankloop.cli.options.cluster import OnShards
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading, expanded
 
 if TYPE_CHECKING:
     from rankloop._arrays import Floats
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
-@reads_data
+@grouped
 def predict(
     model: Model,
     data: DataSet,
@@ -26,9 +27,8 @@ def predict(
             "--out", "-o", help="A .txt, .npy, .csv, .parquet or .run (TREC) file; else scores are printed."
         ),
     ] = None,
-    backend: Backend = None,
-    workers: Workers = None,
     *,
+    work: OnShards,
     reading: Reading,
 ) -> None:
     """Score documents, with or without labels: one number per document, in the order of the rows.
@@ -43,11 +43,11 @@ def predict(
     from rankloop.cli.options.runs import model_file
     from rankloop.rankers import load
 
-    check_on(backend, reading, workers=workers)
-    if backend is not None:
+    work.check(reading)
+    if work.backend is not None:
         from rankloop.cli.options.cluster import predict_on
 
-        made = predict_on(backend, workers, model, data, out)
+        made = predict_on(work, model, data, out)
         typer.echo(f"{made.n_rows:,} scores written to {len(made)} shards in {out}")
         return
     forms = (".csv", ".npy", ".parquet", ".run", ".txt")

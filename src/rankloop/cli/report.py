@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import Json, LogFormat, Metrics, Seed, check_report
-from rankloop.cli.options.logs import Columns, OnError
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.arguments import Json, Metrics, Seed, check_report
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.logs import LogReading
+from rankloop.cli.options.reading import Reading
 
 if TYPE_CHECKING:
     from rankloop.report import Report
@@ -17,7 +18,7 @@ __all__ = ["report"]
 _SQLITE = b"SQLite format 3\0"
 
 
-@reads_data
+@grouped
 def report(
     sources: Annotated[
         list[str],
@@ -38,9 +39,6 @@ def report(
     query: Annotated[
         str | None, typer.Option("--query", "-q", help="For a ranker: draw the list of this query.")
     ] = None,
-    log_format: LogFormat = None,
-    columns: Columns = None,
-    on_error: OnError = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page (.html); by default report.html.")
     ] = None,
@@ -50,6 +48,7 @@ def report(
     seed: Seed = 0,
     json: Json = False,
     *,
+    logs: LogReading,
     reading: Reading,
 ) -> None:
     """Write one self-contained page with figures and tables; or, with --plots, the figures alone.
@@ -65,7 +64,7 @@ def report(
     import json as writer
 
     check_report(out)
-    made = _made(sources, judgments, metric, query, (log_format, columns, on_error), seed, reading)
+    made = _made(sources, judgments, metric, query, logs, seed, reading)
     drawn = [] if plots is None else made.save_plots(plots)
     page = out if out is not None or plots is not None else Path("report.html")
     if page is not None:
@@ -89,7 +88,7 @@ def _made(
     judgments: str | None,
     metric: list[str] | None,
     query: str | None,
-    told: tuple[str | None, str | None, str | None],
+    logs: LogReading,
     seed: int,
     reading: Reading,
 ) -> "Report":
@@ -117,7 +116,7 @@ def _made(
         from rankloop.interleaving import read_duel
 
         return family.report_of_duel(read_duel(source), title=f"Interleaving, {source.name}")
-    return family.report_of_log(_log(source, *told), seed=seed, title=f"Click log, {source.name}")
+    return family.report_of_log(_log(source, logs), seed=seed, title=f"Click log, {source.name}")
 
 
 def _compared(
@@ -134,15 +133,14 @@ def _compared(
     return compare(systems, read_judgments(judgments, reading), metric or None, seed=seed)
 
 
-def _log(path: Path, log_format: str | None, columns: str | None, on_error: str | None) -> Any:
+def _log(path: Path, logs: LogReading) -> Any:
     """A click log in a file, or the one of a service, by its configuration (.toml) or its database."""
-    from rankloop.cli.options.logs import read_log
     from rankloop.clicks import ClickLog
 
     with path.open("rb") as file:
         stored = file.read(len(_SQLITE)) == _SQLITE
     if not stored and path.suffix.lower() != ".toml":
-        return read_log(path, log_format, columns, on_error)
+        return logs.log(path)
     from rankloop._extras import require
 
     require("sqlalchemy", "serve")

@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from rankloop.cli.options.arguments import DataSet, Json, PageSize, Seed, User
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading
 from rankloop.cli.options.simulation import By, Eta, Noise
 
 __all__ = ["simulate"]
 
 
-@reads_data
+@grouped
 def simulate(
     data: DataSet,
     out: Annotated[Path, typer.Option("--out", "-o", help="The click log: .parquet, .csv or .jsonl.")],

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, Metrics, RankerName, ReportFile, check_report
-from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.cluster import Resumable
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading
 
 if TYPE_CHECKING:
     from rankloop.data import RankingDataset
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 
-@reads_data
+@grouped
 def train(
     source: Annotated[
         str | None,
@@ -47,11 +48,9 @@ def train(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run folder.")] = False,
     report: ReportFile = None,
-    backend: Backend = None,
-    workers: Workers = None,
-    checkpoint: Checkpoint = None,
     json: Json = False,
     *,
+    work: Resumable,
     reading: Reading,
 ) -> None:
     """Train a ranker. The run folder holds the model, metrics, parameters, data and environment.
@@ -74,7 +73,7 @@ def train(
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
-    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
+    work.check(reading)
     check_report(report)
     given = read_config(config)
     flags = {"data": source, "valid": valid, "test": test}
@@ -101,10 +100,10 @@ def train(
         raise ValueError(f"--queries and --qrels are for training on an index, and {data} is not an index")
 
     sets: dict[str, Any]
-    if backend is not None:
+    if work.backend is not None:
         from rankloop.cli.options.cluster import train_on
 
-        model, seconds, judged, sets = train_on(backend, workers, model, paths, metrics, report, checkpoint)
+        model, seconds, judged, sets = train_on(work, model, paths, metrics, report)
     else:
         sets = {"data": reading.dataset(data)}
         for part in ("valid", "test"):

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json, RankerName, ReportFile, Seed, check_report
-from rankloop.cli.options.cluster import Backend, Checkpoint, Workers, check_on
-from rankloop.cli.options.reading import Reading, reads_data
+from rankloop.cli.options.cluster import Resumable
+from rankloop.cli.options.group import grouped
+from rankloop.cli.options.reading import Reading
 
 __all__ = ["tune"]
 
 
-@reads_data
+@grouped
 def tune(
     data: Annotated[
         str | None,
@@ -41,11 +42,9 @@ def tune(
         Path | None, typer.Option("--out", "-o", help="A folder for the study, its plot and best.toml.")
     ] = None,
     report: ReportFile = None,
-    backend: Backend = None,
-    workers: Workers = None,
-    checkpoint: Checkpoint = None,
     json: Json = False,
     *,
+    work: Resumable,
     reading: Reading,
 ) -> None:
     """Search for the best parameters over folds; best.toml is for rankloop train --config.
@@ -61,7 +60,7 @@ def tune(
     from rankloop.report import Report, tuning_picture
 
     check_report(report)
-    check_on(backend, reading, workers=workers, checkpoint=checkpoint)
+    work.check(reading)
     given = read_config(config)
     source = data or given.get("data")
     if source is None:
@@ -80,10 +79,10 @@ def tune(
         "hold_out": hold_out,
         "seed": seed,
     }
-    if backend is not None:
+    if work.backend is not None:
         from rankloop.cli.options.cluster import tune_on
 
-        found = tune_on(backend, workers, model, ranges, source, chosen, checkpoint=checkpoint, **options)
+        found = tune_on(work, model, ranges, source, chosen, **options)
     else:
         found = tune_ranker(model, ranges, reading.dataset(source), chosen, **options)
     if out is not None:

@@ -21,8 +21,9 @@ from rankloop.engines.remote.credentials import Credentials
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
 from rankloop.engines.remote.opensearch_health import health_of
 from rankloop.engines.remote.opensearch_models import OpenSearchModels
-from rankloop.engines.remote.remote_engine import PLAIN, Model, RemoteEngine
+from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.statistics import Wanted
+from rankloop.engines.requests.engine_search import EngineSearch
 from rankloop.engines.requests.opensearch_answer import partial, read_answer, search_body, sent
 from rankloop.engines.requests.opensearch_counts import aggregations, read_aggregations
 from rankloop.engines.requests.opensearch_features import computes, feature_request, read_features
@@ -111,7 +112,7 @@ class OpenSearch(RemoteEngine):
     def rescored(self, query: str | Query, model: str, k: int = 10, *, window: int = 1000) -> Answer:
         """The k best documents in the order of a deployed model, which scores the first `window`."""
         parsed = as_query(query, self.fields)
-        return self._search(parsed, k, rescore=rescoring(model, parsed.plain, window))
+        return self._search(EngineSearch(parsed, k, rescore=rescoring(model, parsed.plain, window)))
 
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
         """Documents as they were given, None for those that are not there."""
@@ -125,7 +126,7 @@ class OpenSearch(RemoteEngine):
     def explain(self, query: str | Query, id: Any) -> ScorePart:
         """What OpenSearch's own score of a document is made of."""
         parsed = as_query(query, self.fields)
-        body = self._writer(OpenSearchWriter, parsed).write(parsed) or {"match_none": {}}
+        body = self._writer(OpenSearchWriter, EngineSearch(parsed, 0)).write(parsed) or {"match_none": {}}
         path = self.client.index(f"/_explain/{quote(str(id), safe='')}")
         found = self.client.call("POST", path, {"query": body}, absent={})
         if not found or found.get("_id") is None or "explanation" not in found:
@@ -167,39 +168,21 @@ class OpenSearch(RemoteEngine):
     def _drop(self, ids: Sequence[str]) -> int:
         return by_id.drop(self.client, ids)
 
-    def _search(
-        self,
-        query: Query,
-        k: int,
-        *,
-        offset: int = 0,
-        sort: tuple[str, bool] | None = None,
-        filters: Filters | None = None,
-        model: Model = PLAIN,
-        match: str = "any",
-        typos: str = "never",
-        documents: bool = False,
-        named: bool = True,
-        rescore: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    def _search(self, wanted: EngineSearch) -> Answer:
         start = time.perf_counter()
-        writer = replace(self._writer(OpenSearchWriter, query, model, match, typos), named=named)
-        body = writer.write(query, filters)
-        if body is None and sort is not None and not query.clauses:
+        query, named, documents = wanted.query, wanted.named, wanted.documents
+        writer = replace(self._writer(OpenSearchWriter, wanted), named=named)
+        body = writer.write(query, wanted.filters)
+        if body is None and wanted.sort is not None and not query.clauses:
             body = {"match_all": {}}
         if body is None:
             return Answer((), np.empty(0), 0, "no word that is searched")
         key = self.schema.id_field if self._keyed and not named and not documents else None
-        found = self._post(
-            "/_search",
-            search_body(body, k, offset=offset, sort=sort, documents=documents, key=key, rescore=rescore),
-            **sent(query, named=named, documents=documents, key=key),
-        )
+        found = self._post("/_search", search_body(body, wanted, key), **sent(wanted, key))
         answer = read_answer(found, writer.understood(query), time.perf_counter() - start, key)
         if answer is None:  # others wrote documents whose id is their `_id` alone
             self._keyed = False
-            how: dict[str, Any] = {"filters": filters, "model": model, "match": match, "typos": typos}
-            return self._search(query, k, offset=offset, sort=sort, rescore=rescore, named=named, **how)
+            return self._search(wanted)
         return answer
 
     def _post(self, path: str, body: Mapping[str, Any], **params: Any) -> Any:
@@ -240,7 +223,7 @@ class OpenSearch(RemoteEngine):
         return documents, tuple(found["aggregations"][name]["value"] / max(documents, 1) for name in texts)
 
     def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
-        writer = self._writer(OpenSearchWriter, query, PLAIN, match)
+        writer = self._writer(OpenSearchWriter, EngineSearch(query, 0, match=match))
         body = writer.write(query, filters) or {"bool": {"filter": writer.filters(filters)}}
         found = self._post("/_search", {"size": 0, "query": body, "aggs": aggregations(asked)})
         return read_aggregations(asked, found["aggregations"])

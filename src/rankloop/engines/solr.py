@@ -15,10 +15,11 @@ from rankloop.engines.remote.adding import Sent
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.counted import Asked
 from rankloop.engines.remote.credentials import Credentials
-from rankloop.engines.remote.remote_engine import PLAIN, Model, RemoteEngine
+from rankloop.engines.remote.remote_engine import RemoteEngine
 from rankloop.engines.remote.solr_client import SolrClient
 from rankloop.engines.remote.solr_models import SolrModels
 from rankloop.engines.remote.statistics import Wanted
+from rankloop.engines.requests.engine_search import EngineSearch
 from rankloop.engines.requests.solr_counts import facet_request, read_facets
 from rankloop.engines.requests.solr_features import STORE, TEXT, computes, feature_store, read_features
 from rankloop.engines.requests.solr_query import EVERYTHING, SolrWriter, ids_query, quoted
@@ -72,7 +73,7 @@ class Solr(RemoteEngine):
         """The k best documents in the order of a deployed model, which scores the first `window`."""
         parsed = as_query(query, self.fields)
         rescoring = f"{{!ltr model={quoted(model)} reRankDocs={window} efi.{TEXT}={quoted(parsed.plain)}}}"
-        return self._search(parsed, k, rq=rescoring)
+        return self._search(EngineSearch(parsed, k, rescore=rescoring))
 
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
         """Documents as they are stored, None for those that are not there."""
@@ -91,7 +92,7 @@ class Solr(RemoteEngine):
     def explain(self, query: str | Query, id: Any) -> ScorePart:
         """What Solr's own score of a document is made of."""
         parsed = as_query(query, self.fields)
-        written = self._writer(SolrWriter, parsed).write(parsed) or (EVERYTHING, [])
+        written = self._writer(SolrWriter, EngineSearch(parsed, 0)).write(parsed) or (EVERYTHING, [])
         params = {"debug": "results", "debug.explain.structured": "true"}
         only = ids_query(self.schema.id_field, [str(id)])
         found = self.client.call(
@@ -112,7 +113,7 @@ class Solr(RemoteEngine):
         if not text.strip() or title not in self.fields:
             return []
         last = text.split()[-1]
-        found = self._search(Query.parse(f"{text} {last}*", self.fields), 3 * k, documents=True)
+        found = self._search(EngineSearch(Query.parse(f"{text} {last}*", self.fields), 3 * k, documents=True))
         titles = (one.get(title) for one in found.documents)
         plain = (" ".join(one) if isinstance(one, list) else str(one) for one in titles if one)
         return list(dict.fromkeys(plain))[:k]
@@ -167,34 +168,23 @@ class Solr(RemoteEngine):
             self.client.call("POST", self.client.collection("/update"), {"delete": list(ids)})
         return count
 
-    def _search(
-        self,
-        query: Query,
-        k: int,
-        *,
-        offset: int = 0,
-        sort: tuple[str, bool] | None = None,
-        filters: Filters | None = None,
-        model: Model = PLAIN,
-        match: str = "any",
-        typos: str = "never",
-        documents: bool = False,
-        rq: str | None = None,
-    ) -> Answer:
+    def _search(self, wanted: EngineSearch) -> Answer:
         start = time.perf_counter()
-        writer = self._writer(SolrWriter, query, model, match, typos)
+        query, sort, documents = wanted.query, wanted.sort, wanted.documents
+        writer = self._writer(SolrWriter, wanted)
         written = writer.write(query)
-        if written is None and not query.clauses and (filters or sort is not None):
+        if written is None and not query.clauses and (wanted.filters or sort is not None):
             written = EVERYTHING, []
         if written is None:
             return Answer((), np.empty(0), 0, "no word that is searched")
         key = self.schema.id_field
-        more: dict[str, Any] = {"offset": offset, "params": {"rq": rq} if rq else {}}
+        more: dict[str, Any] = {"offset": wanted.offset, "limit": wanted.k}
+        more["params"] = {"rq": wanted.rescore} if wanted.rescore else {}
         if sort is not None:
             more["sort"] = f"{sort[0]} {'desc' if sort[1] else 'asc'}, score desc"
         fields = ["*", "score"] if documents else [key, "score"]
-        by = [*written[1], *writer.filters(filters or {})]
-        found = self._query(written[0], by, limit=k, fields=fields, **more)
+        by = [*written[1], *writer.filters(wanted.filters or {})]
+        found = self._query(written[0], by, fields=fields, **more)
         return Answer(
             ids=tuple(str(one[key]) for one in found["docs"]),
             scores=np.array([one["score"] for one in found["docs"]], np.float64),
@@ -225,7 +215,7 @@ class Solr(RemoteEngine):
         return int(found["numFound"]), tuple(math.nan for one in self.fields.values() if one.kind == "text")
 
     def _aggregated(self, query: Query, asked: Sequence[Asked], filters: Filters, match: str) -> list[Any]:
-        writer = self._writer(SolrWriter, query, match=match)
+        writer = self._writer(SolrWriter, EngineSearch(query, 0, match=match))
         scored, needed = writer.write(query) or (EVERYTHING, [])
         body = {"query": scored, "filter": [*needed, *writer.filters(filters)], "limit": 0}
         found = self.client.call(

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import unknown
-from rankloop.data import Pairs
-from rankloop.losses.kernels.lists import LossLists, without_contrast
+from rankloop._options import passes_to
+from rankloop.losses.kernels.lists import LossLists, Weights, without_contrast
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["Loss", "loss"]
@@ -30,33 +30,21 @@ class Loss:
     pointwise: ClassVar[bool] = False  # every document counts, also in a list of equal labels
     signed_labels: ClassVar[bool] = False  # labels are scores of a teacher and may be negative
 
+    @passes_to(LossLists.__init__)
     def __call__(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        offsets: ArrayLike,
-        *,
-        weight: ArrayLike | None = None,
-        query_weight: ArrayLike | None = None,
-        pairs: Pairs | None = None,
+        self, scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **weights: Unpack[Weights]
     ) -> LossResult:
-        return self._run(scores, labels, offsets, weight, query_weight, pairs, exact=True)
+        return self._run(scores, labels, offsets, weights, exact=True)
 
+    @passes_to(LossLists.__init__)
     def derivatives(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        offsets: ArrayLike,
-        *,
-        weight: ArrayLike | None = None,
-        query_weight: ArrayLike | None = None,
-        pairs: Pairs | None = None,
+        self, scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **weights: Unpack[Weights]
     ) -> tuple[Floats, Floats]:
         """Gradient and Hessian alone, faster where the value costs extra: what boosted trees take.
 
         Losses over pairs may work in single precision here, as tree libraries store gradients in it.
         """
-        result = self._run(scores, labels, offsets, weight, query_weight, pairs, exact=False)
+        result = self._run(scores, labels, offsets, weights, exact=False)
         return result.gradient, result.hessian
 
     def prepare(
@@ -95,22 +83,14 @@ class Loss:
         return f"{plain}({', '.join(options)})" if options else plain
 
     def _run(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        offsets: ArrayLike,
-        weight: ArrayLike | None,
-        query_weight: ArrayLike | None,
-        pairs: Pairs | None,
-        *,
-        exact: bool,
+        self, scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, weights: Weights, *, exact: bool
     ) -> LossResult:
-        if pairs is not None and not self.takes_pairs:
+        if weights.get("pairs") is not None and not self.takes_pairs:
             raise ValueError(
                 f"{type(self).__name__} learns from labels and would ignore the pairs; "
                 "leave them out or take a pairwise loss"
             )
-        lists = LossLists(scores, labels, offsets, weight, query_weight, pairs, signed=self.signed_labels)
+        lists = LossLists(scores, labels, offsets, signed=self.signed_labels, **weights)
         result = self._compute(lists, exact)
         if not (self.pointwise or self.takes_pairs):
             equal = without_contrast(lists.labels, lists.offsets)

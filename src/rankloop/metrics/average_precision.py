@@ -1,6 +1,7 @@
 """Average precision."""
 
 from math import lgamma
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,6 +10,7 @@ from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
 from rankloop.lists import Gain, Ranked, top_lists
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
@@ -28,9 +30,7 @@ def average_precision(
     divide_by: str = "relevant",
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""The mean precision at the ranks of relevant documents; its mean over lists is MAP.
 
@@ -51,7 +51,7 @@ def average_precision(
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1, divide_by="found")
     array([1.])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
     if found and len(lists.weight):
         raise ValueError("item weights need divide_by='relevant' or 'reachable', got 'found'")

@@ -1,11 +1,14 @@
 """Binary preference: relevant documents above judged irrelevant ones."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
 from rankloop._jit import kernel
 from rankloop.lists import Ranked
+from rankloop.metrics.kernels.columns import JudgedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
@@ -21,10 +24,7 @@ def bpref(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    judged: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
-    pool_judged: ArrayLike | None = None,
+    **columns: Unpack[JudgedPool],
 ) -> Values:
     r"""bpref of each list (Buckley & Voorhees, 2004), which reads judged documents only.
 
@@ -39,9 +39,7 @@ def bpref(
     >>> bpref([4.0, 3.0, 2.0, 1.0], [0, 1, 0, 1], [0, 4], judged=[False, True, True, True])
     array([0.5])
     """
-    lists = MetricLists.of(
-        scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
-    )
+    lists = MetricLists.of_judged(scores, labels, offsets, **columns)
     relevant = lists.relevant(relevance_threshold).number
     irrelevant = lists.pool_holes.counts(lists.pool_offsets)[0] - relevant
     most = np.minimum(relevant, irrelevant)

@@ -1,10 +1,13 @@
 """Expected reciprocal rank."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
 from rankloop.lists import Gain, gains
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.stopping import stopping
@@ -25,9 +28,7 @@ def err(
     gain: str = "exp2",
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""ERR of each list (Chapelle et al., 2009): the expected reciprocal rank where a reader stops.
 
@@ -42,7 +43,7 @@ def err(
     >>> err([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], max_label=1).round(4)
     array([0.5833])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
     if max_label is None:
         max_label = largest

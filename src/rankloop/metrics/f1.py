@@ -1,7 +1,10 @@
 """F1: precision and recall in one number."""
 
+from typing import Unpack
+
 from numpy.typing import ArrayLike
 
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
@@ -20,9 +23,7 @@ def f1(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""The harmonic mean of precision and recall at `k`.
 
@@ -31,7 +32,7 @@ def f1(
     >>> f1([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1).round(4)
     array([0.6667])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     total = lists.relevant(relevance_threshold)

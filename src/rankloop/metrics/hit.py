@@ -1,7 +1,10 @@
 """Hit: whether anything relevant is among the first k (also called success)."""
 
+from typing import Unpack
+
 from numpy.typing import ArrayLike
 
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.first_relevant import first_relevant
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
@@ -19,9 +22,7 @@ def hit(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""1 when one of the first `k` documents is relevant, 0 when none is; ties give its probability.
 
@@ -32,5 +33,5 @@ def hit(
     >>> hit([3.0, 2.0, 1.0], [0, 1, 0], [0, 3], k=1), hit([1.0, 1.0], [1, 0], [0, 2], k=1)
     (array([0.]), array([0.5]))
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=False)

@@ -1,6 +1,7 @@
 """Average precision inferred from judgments of a random part of the pool."""
 
 from math import lgamma
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,6 +9,7 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 from rankloop.lists import Ranked
+from rankloop.metrics.kernels.columns import JudgedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
@@ -25,10 +27,7 @@ def infap(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    judged: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
-    pool_judged: ArrayLike | None = None,
+    **columns: Unpack[JudgedPool],
 ) -> Values:
     r"""infAP of each list (Yilmaz & Aslam, 2006): average precision from a judged sample of the pool.
 
@@ -43,9 +42,7 @@ def infap(
     >>> infap([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.])
     """
-    lists = MetricLists.of(
-        scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
-    )
+    lists = MetricLists.of_judged(scores, labels, offsets, **columns)
     relevant = lists.relevant(relevance_threshold).number
     found = lists.fill(_inferred, lists.ranked_states(ties), np.float32(relevance_threshold))
     return lists.blank(found / np.maximum(relevant, 1), relevant == 0, empty)

@@ -1,5 +1,7 @@
 """NDCG inferred from judgments of a random part of the pool."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -7,6 +9,7 @@ from rankloop._arrays import Floats
 from rankloop.lists import Gain, discount, list_sums
 from rankloop.lists.gain import GainOption
 from rankloop.metrics.dcg import discounted_gain
+from rankloop.metrics.kernels.columns import JudgedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 
@@ -23,10 +26,7 @@ def infndcg(
     gain: GainOption = "exp2",
     ties: str = "average",
     empty: str = "nan",
-    judged: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
-    pool_judged: ArrayLike | None = None,
+    **columns: Unpack[JudgedPool],
 ) -> Values:
     r"""Inferred NDCG of each list (after Yilmaz et al., 2008): a judged document stands for N / n.
 
@@ -41,9 +41,7 @@ def infndcg(
     >>> infndcg([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.0559])
     """
-    lists = MetricLists.of(
-        scores, labels, offsets, None, pool_labels, pool_offsets, judged=judged, pool_judged=pool_judged
-    )
+    lists = MetricLists.of_judged(scores, labels, offsets, **columns)
     known, pooled = lists.pool_holes.counts(lists.pool_offsets)
     rate = pooled / np.maximum(known, 1)
     found = rate * discounted_gain(lists, k, gain, ties)

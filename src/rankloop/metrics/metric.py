@@ -3,13 +3,15 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import unknown
+from rankloop._options import passes_to
 from rankloop.metrics.conventions import CONVENTIONS, Convention, of_trec_eval
+from rankloop.metrics.kernels.columns import Columns
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import MEASURES, Measure, over
 from rankloop.metrics.mean import mean
@@ -34,28 +36,13 @@ class Metric:
     options: Mapping[str, Any] = field(hash=False)
     convention: Convention | None = None
 
+    @passes_to(MetricLists.__init__)
     def __call__(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        offsets: ArrayLike,
-        *,
-        weight: ArrayLike | None = None,
-        pool_labels: ArrayLike | None = None,
-        pool_offsets: ArrayLike | None = None,
-        tie_break: ArrayLike | None = None,
-        judged: ArrayLike | None = None,
-        pool_judged: ArrayLike | None = None,
-        subtopics: ArrayLike | None = None,
+        self, scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **columns: Unpack[Columns]
     ) -> Values:
         """One value per list."""
         given = np.asarray(scores, np.float32) if self.single else scores
-        holes_and_topics = judged, pool_judged, subtopics
-        return self.of(
-            MetricLists(
-                given, labels, offsets, weight, pool_labels, pool_offsets, tie_break, *holes_and_topics
-            )
-        )
+        return self.of(MetricLists(given, labels, offsets, **columns))
 
     def of(self, lists: MetricLists) -> Values:
         """One value per checked list."""

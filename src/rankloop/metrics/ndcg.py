@@ -1,10 +1,13 @@
 """Normalised discounted cumulative gain."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.lists.gain import GainOption
 from rankloop.metrics.dcg import best_gain, discounted_gain
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 
@@ -21,9 +24,7 @@ def ndcg(
     gain: GainOption = "exp2",
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""NDCG of each list (Järvelin & Kekäläinen, 2002): DCG over the DCG of the best order.
 
@@ -38,7 +39,7 @@ def ndcg(
     >>> ndcg([1.0, 1.0], [1, 0], [0, 2]).round(4)  # either order, half the time
     array([0.8155])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     made = discounted_gain(lists, k, gain, ties)
     best = best_gain(lists, k, gain)
     with np.errstate(invalid="ignore"):

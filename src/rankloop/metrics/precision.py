@@ -1,9 +1,12 @@
 """Precision: the share of the first k documents that is relevant."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import one_of
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
@@ -22,9 +25,7 @@ def precision(
     divide_by: str = "k",
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""The share of the first `k` ranks that holds a relevant document.
 
@@ -36,7 +37,7 @@ def precision(
     >>> precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     depth = depths(lists, k)
     found = found_within(lists, ties, relevance_threshold, depth)
     if one_of("divide_by", divide_by, ("k", "shown")) == "shown":

@@ -1,8 +1,11 @@
 """R-precision: precision at the number of relevant documents."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
@@ -19,9 +22,7 @@ def r_precision(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""Precision at rank R, the number of relevant documents: where precision and recall are the same.
 
@@ -30,7 +31,7 @@ def r_precision(
     >>> r_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
     array([0.5])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     total = lists.relevant(relevance_threshold)
     found = found_within(lists, ties, relevance_threshold, total.number.astype(np.int64))
     with np.errstate(invalid="ignore"):

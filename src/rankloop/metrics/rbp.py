@@ -1,9 +1,12 @@
 """Rank-biased precision."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop.lists import Gain
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import rank_sums
@@ -22,9 +25,7 @@ def rbp(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""RBP of each list (Moffat & Zobel, 2008): the reader continues with probability `p`.
 
@@ -35,7 +36,7 @@ def rbp(
     >>> rbp([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], p=0.5)
     array([0.625])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     depth = min(cutoff(k), lists.longest)
     shares = 1 - persistence(p) ** np.arange(depth + 1.0)
     made = rank_sums(lists, ties, k, Gain.binary(relevance_threshold), shares)

@@ -1,8 +1,11 @@
 """Recall: the share of the relevant documents that is among the first k."""
 
+from typing import Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
@@ -21,9 +24,7 @@ def recall(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""The share of all relevant (judged) documents found in the first `k` ranks.
 
@@ -32,7 +33,7 @@ def recall(
     >>> recall([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     found = found_within(lists, ties, relevance_threshold, depths(lists, k))
     total = lists.relevant(relevance_threshold)
     with np.errstate(invalid="ignore"):

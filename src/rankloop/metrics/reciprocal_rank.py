@@ -1,7 +1,10 @@
 """Reciprocal rank: how soon the first relevant document comes."""
 
+from typing import Unpack
+
 from numpy.typing import ArrayLike
 
+from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.first_relevant import first_relevant
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
@@ -19,9 +22,7 @@ def reciprocal_rank(
     relevance_threshold: float = 1,
     ties: str = "average",
     empty: str = "nan",
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
+    **columns: Unpack[WeightedPool],
 ) -> Values:
     r"""One over the rank of the first relevant document, 0 when it comes after `k`; its mean is MRR.
 
@@ -33,5 +34,5 @@ def reciprocal_rank(
     >>> reciprocal_rank([2.0, 1.0, 3.0], [1, 1, 0], [0, 3])
     array([0.5])
     """
-    lists = MetricLists.of(scores, labels, offsets, weight, pool_labels, pool_offsets)
+    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
     return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=True)

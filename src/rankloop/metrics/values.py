@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._jit import interpreted
+from rankloop._options import passes_to
+from rankloop.metrics.kernels.columns import Columns
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.metric import Metric, metric
 
@@ -26,19 +29,13 @@ _ONE_PASS = {
 _SHALLOW = 20
 
 
+@passes_to(MetricLists.__init__)
 def values(
     metrics: Iterable[str | Metric],
     scores: ArrayLike,
     labels: ArrayLike,
     offsets: ArrayLike,
-    *,
-    weight: ArrayLike | None = None,
-    pool_labels: ArrayLike | None = None,
-    pool_offsets: ArrayLike | None = None,
-    tie_break: ArrayLike | None = None,
-    judged: ArrayLike | None = None,
-    pool_judged: ArrayLike | None = None,
-    subtopics: ArrayLike | None = None,
+    **columns: Unpack[Columns],
 ) -> dict[str, Values]:
     """One value per list of each metric, by its name; the lists are checked and sorted once for all.
 
@@ -50,19 +47,9 @@ def values(
     lists: dict[bool, MetricLists] = {}
     for single in {one.single for one in wanted}:
         given = np.asarray(scores, np.float32) if single else scores
-        lists[single] = MetricLists(
-            given,
-            labels,
-            offsets,
-            weight,
-            pool_labels,
-            pool_offsets,
-            tie_break,
-            judged,
-            pool_judged,
-            subtopics,
-        )
-    quick = weight is None and all(map(_one_pass, wanted))
+        lists[single] = MetricLists(given, labels, offsets, **columns)
+    pool_labels = columns.get("pool_labels")
+    quick = columns.get("weight") is None and all(map(_one_pass, wanted))
     documents = max(np.size(labels), 0 if pool_labels is None else np.size(pool_labels))
     with interpreted(documents) if quick else nullcontext():
         for single, checked in lists.items():

@@ -1,7 +1,9 @@
 """Dueling bandit gradient descent."""
 
-from rankloop.data import RankingDataset
-from rankloop.online.mgd import MGD
+from typing import Unpack
+
+from rankloop._options import passes_to
+from rankloop.online.mgd import MGD, DuelOptions
 from rankloop.rankers import Ranker
 
 __all__ = ["DBGD"]
@@ -17,15 +19,6 @@ class DBGD(MGD):
 
     name = "dbgd"
 
-    def __init__(
-        self,
-        ranker: Ranker,
-        *,
-        delta: float = 1.0,
-        learning_rate: float = 0.01,
-        features: RankingDataset | None = None,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            ranker, challengers=1, delta=delta, learning_rate=learning_rate, features=features, seed=seed
-        )
+    @passes_to(MGD.__init__)
+    def __init__(self, ranker: Ranker, **options: Unpack[DuelOptions]) -> None:
+        super().__init__(ranker, challengers=1, **options)

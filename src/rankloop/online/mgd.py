@@ -1,5 +1,7 @@
 """Multileave gradient descent: dueling bandit gradient descent against many challengers."""
 
+from typing import TypedDict
+
 import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints, Singles
@@ -10,7 +12,16 @@ from rankloop.online.models.kernels import top_k
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
-__all__ = ["MGD"]
+__all__ = ["MGD", "DuelOptions"]
+
+
+class DuelOptions(TypedDict, total=False):
+    """Parameters of every duel against challengers; the defaults are those of `MGD`."""
+
+    delta: float
+    learning_rate: float
+    features: RankingDataset | None
+    seed: int
 
 
 class MGD(Learner):

@@ -1,12 +1,13 @@
 """Null-space gradient descent."""
 
 from collections import deque
+from typing import Unpack
 
 import numpy as np
 
 from rankloop._arrays import Array, Bools, Floats, Ints, Singles
-from rankloop.data import RankingDataset
-from rankloop.online.mgd import MGD
+from rankloop._options import passes_to
+from rankloop.online.mgd import MGD, DuelOptions
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
@@ -31,6 +32,7 @@ class NSGD(MGD):
 
     name = "nsgd"
 
+    @passes_to(MGD.__init__)
     def __init__(
         self,
         ranker: Ranker,
@@ -40,19 +42,9 @@ class NSGD(MGD):
         memory: int = 10,
         hard_pages: int = 5,
         tolerance: float = 1e-6,
-        delta: float = 1.0,
-        learning_rate: float = 0.01,
-        features: RankingDataset | None = None,
-        seed: int = 0,
+        **options: Unpack[DuelOptions],
     ) -> None:
-        super().__init__(
-            ranker,
-            challengers=challengers,
-            delta=delta,
-            learning_rate=learning_rate,
-            features=features,
-            seed=seed,
-        )
+        super().__init__(ranker, challengers=challengers, **options)
         if proposals < challengers or memory < 1 or hard_pages < 1:
             raise ValueError("proposals is at least challengers; memory and hard_pages are at least 1")
         self.proposals, self.tolerance = proposals, tolerance

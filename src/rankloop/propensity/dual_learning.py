@@ -1,14 +1,15 @@
 """The dual learning algorithm: a scorer and a curve, each debiased by the other."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop._jit import kernel
+from rankloop._options import passes_to
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, Method, alternating
+from rankloop.propensity.fitting.clicked import ClickedPages, JointOptions, Method, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["dual_learning"]
@@ -16,18 +17,8 @@ __all__ = ["dual_learning"]
 CLIP = 100.0  # the largest weight of one click
 
 
-def dual_learning(
-    log: ClickLog,
-    data: RankingDataset,
-    *,
-    depth: int | None = None,
-    pages: int = 100_000,
-    iterations: int = 30,
-    monotone: bool = False,
-    layout: str | None = None,
-    resamples: int = JOINT_RESAMPLES,
-    seed: int = 0,
-) -> Propensity:
+@passes_to(alternating)
+def dual_learning(log: ClickLog, data: RankingDataset, **options: Unpack[JointOptions]) -> Propensity:
     r"""Dual learning (Ai et al., 2018): inverse relevance weighting of positions, and the reverse.
 
     .. math:: L_R = -\sum_{c_d = 1} \frac{t_1}{t_{k(d)}} \log \mathrm{softmax}(s)_d, \qquad
@@ -45,7 +36,7 @@ def dual_learning(
     array([1. , 0.5, 0.3])
     """
     method = Method("dual_learning", np.zeros, _loss, _next_curve)
-    return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
+    return alternating(method, log, data, **options)
 
 
 def _loss(pages: ClickedPages, scores: Floats, curve: Floats, slope: Floats) -> float:

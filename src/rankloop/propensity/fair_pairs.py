@@ -1,27 +1,20 @@
 """Propensities from pages on which adjacent results were swapped in pairs."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
+from rankloop._options import passes_to
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import FairPairs, Intervention
-from rankloop.propensity.fitting.bootstrap import DRAWS
 from rankloop.propensity.fitting.exchanges import ExchangeEstimator
-from rankloop.propensity.fitting.sums import estimate_here
+from rankloop.propensity.fitting.sums import CurveOptions, estimate_here
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["FairPairsEstimator", "fair_pairs"]
 
 
-def fair_pairs(
-    log: ClickLog,
-    *,
-    depth: int | None = None,
-    monotone: bool = False,
-    layout: str | None = None,
-    resamples: int = DRAWS,
-    seed: int = 0,
-) -> Propensity:
+@passes_to(estimate_here)
+def fair_pairs(log: ClickLog, **options: Unpack[CurveOptions]) -> Propensity:
     """The curve from FairPairs pages (Radlinski & Joachims, 2006): a chain, half of its links on each page.
 
     Pages whose `intervention` is "fairpairs odd" exchange each of (1,2), (3,4).. with probability 1/2,
@@ -34,9 +27,7 @@ def fair_pairs(
     >>> fair_pairs(log).values.round(1)
     array([1. , 0.5, 0.3, 0.2])
     """
-    return estimate_here(
-        log, FairPairsEstimator, depth, layout=layout, monotone=monotone, resamples=resamples, seed=seed
-    )
+    return estimate_here(log, FairPairsEstimator, **options)
 
 
 @dataclass(frozen=True)

@@ -62,12 +62,12 @@ def harvest(
     if isinstance(log, ClickLog):
         pages, _ = one_layout(log, layout)
         if not has_people(pages):
-            return estimate_here(log, estimator_of, depth, **options)
+            return estimate_here(log, estimator_of, depth=depth, **options)
         options["monotone"] = False
         found = estimate_here(
             log,
             estimator_of,
-            depth,
+            depth=depth,
             widen=lambda found: estimator_of(len(found)).by_people(pages, found, seed),
             **options,
         )

@@ -1,31 +1,23 @@
 """Pair debiasing: position ratios of clicks and of skips, learned with a pairwise scorer."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop._jit import kernel
+from rankloop._options import passes_to
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
-from rankloop.propensity.fitting.clicked import JOINT_RESAMPLES, ClickedPages, Method, alternating
+from rankloop.propensity.fitting.clicked import ClickedPages, JointOptions, Method, alternating
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["pair_debias"]
 
 
+@passes_to(alternating)
 def pair_debias(
-    log: ClickLog,
-    data: RankingDataset,
-    *,
-    p: float = 0.0,
-    depth: int | None = None,
-    pages: int = 100_000,
-    iterations: int = 30,
-    monotone: bool = False,
-    layout: str | None = None,
-    resamples: int = JOINT_RESAMPLES,
-    seed: int = 0,
+    log: ClickLog, data: RankingDataset, *, p: float = 0.0, **options: Unpack[JointOptions]
 ) -> Propensity:
     r"""The t+ of unbiased LambdaMART (Hu et al., 2019), from pairs of a clicked and a skipped document.
 
@@ -57,7 +49,7 @@ def pair_debias(
         return np.stack([plus, np.log(by_skipped[rank, rank] / by_skipped[:, 0]) / (1 + p)])
 
     method = Method("pair_debias", lambda ranks: np.zeros((2, ranks)), _loss, next_curve)
-    return alternating(method, log, data, depth, pages, iterations, resamples, monotone, layout, seed)
+    return alternating(method, log, data, **options)
 
 
 def _loss(pages: ClickedPages, scores: Floats, curve: Floats, slope: Floats) -> float:

@@ -1,30 +1,24 @@
 """Propensities from pages whose first ranks were shuffled."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from rankloop._arrays import Ints
+from rankloop._options import passes_to
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Shuffle, intervention
-from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping
+from rankloop.propensity.fitting.bootstrap import Grouping
 from rankloop.propensity.fitting.pairs import edges_of
-from rankloop.propensity.fitting.sums import Sums, curve_of_sums, estimate_here, units_of
+from rankloop.propensity.fitting.sums import CurveOptions, Sums, curve_of_sums, estimate_here, units_of
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["RandomizedEstimator", "randomized"]
 
 
-def randomized(
-    log: ClickLog,
-    *,
-    depth: int | None = None,
-    monotone: bool = False,
-    layout: str | None = None,
-    resamples: int = DRAWS,
-    seed: int = 0,
-) -> Propensity:
+@passes_to(estimate_here)
+def randomized(log: ClickLog, **options: Unpack[CurveOptions]) -> Propensity:
     r"""RandTopN (Joachims et al., 2017): on shuffled pages every rank shows the same documents on average.
 
     .. math:: \theta_k / \theta_1 = \mathrm{clicks}_k / \mathrm{clicks}_1
@@ -39,9 +33,7 @@ def randomized(
     >>> randomized(log).values.round(1)
     array([1. , 0.5, 0.4, 0.3])
     """
-    return estimate_here(
-        log, RandomizedEstimator, depth, layout=layout, monotone=monotone, resamples=resamples, seed=seed
-    )
+    return estimate_here(log, RandomizedEstimator, **options)
 
 
 @dataclass(frozen=True)

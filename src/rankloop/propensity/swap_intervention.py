@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 from rankloop._names import one_of
+from rankloop._options import passes_to
 from rankloop.clicks import ClickLog
 from rankloop.clicks.intervention import Intervention, Swap
-from rankloop.propensity.fitting.bootstrap import DRAWS
 from rankloop.propensity.fitting.exchanges import ExchangeEstimator
-from rankloop.propensity.fitting.sums import estimate_here
+from rankloop.propensity.fitting.sums import CurveOptions, estimate_here
 from rankloop.propensity.propensity import Propensity
 
 __all__ = ["SwapEstimator", "swap_intervention"]
@@ -17,16 +17,8 @@ __all__ = ["SwapEstimator", "swap_intervention"]
 SCHEMES = ("all", "pivot", "chain")
 
 
-def swap_intervention(
-    log: ClickLog,
-    *,
-    scheme: str = "all",
-    depth: int | None = None,
-    monotone: bool = False,
-    layout: str | None = None,
-    resamples: int = DRAWS,
-    seed: int = 0,
-) -> Propensity:
+@passes_to(estimate_here)
+def swap_intervention(log: ClickLog, *, scheme: str = "all", **options: Unpack[CurveOptions]) -> Propensity:
     r"""Swap interventions (Joachims et al., 2017): the same two documents, seen at both ranks.
 
     .. math:: \theta_b / \theta_a = \frac{c_{b b} / n + c_{a b} / n'}{c_{a a} / n + c_{b a} / n'}
@@ -43,15 +35,7 @@ def swap_intervention(
     array([1. , 0.5, 0.3, 0.3])
     """
     one_of("scheme", scheme, SCHEMES)
-    return estimate_here(
-        log,
-        partial(SwapEstimator, scheme=scheme),
-        depth,
-        layout=layout,
-        monotone=monotone,
-        resamples=resamples,
-        seed=seed,
-    )
+    return estimate_here(log, partial(SwapEstimator, scheme=scheme), **options)
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,14 @@ from typing import Annotated
 import typer
 
 __all__ = [
-    "Convention",
     "DataSet",
-    "Empty",
-    "Format",
     "Json",
-    "LogFormat",
     "Metrics",
     "Model",
-    "OutFile",
     "PageSize",
-    "PerQuery",
     "RankerName",
     "ReportFile",
     "Seed",
-    "Ties",
     "User",
     "check_report",
 ]
@@ -43,28 +36,6 @@ Metrics = Annotated[
         help="A metric such as ndcg@10, map, mrr, err@20, p(rel=2)@5, or P_10 as in trec_eval; repeatable.",
     ),
 ]
-Convention = Annotated[
-    str | None,
-    typer.Option("--convention", help="Count as lightgbm, xgboost, catboost, sklearn or trec does."),
-]
-Ties = Annotated[
-    str | None, typer.Option("--ties", help="Equal scores: average (expected value), stable or worst.")
-]
-Empty = Annotated[
-    str | None, typer.Option("--empty", help="Lists with nothing relevant: nan (left out), zero or one.")
-]
-PerQuery = Annotated[
-    Path | None,
-    typer.Option("--per-query", help="Also write each query's values (.csv, .json, .jsonl, .parquet)."),
-]
-LogFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--log-format",
-        help="Format of the click log: parquet, csv, jsonl, ubi (a folder), yandex, trec, graphcm or "
-        "metarank; by default by the file name.",
-    ),
-]
 User = Annotated[
     str,
     typer.Option(
@@ -76,11 +47,6 @@ User = Annotated[
 PageSize = Annotated[int, typer.Option("-k", help="Documents per page.")]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Format = Annotated[
-    str,
-    typer.Option("--format", help="What is printed: table, json (--json for short), csv, markdown or latex."),
-]
-OutFile = Annotated[Path | None, typer.Option("--out", "-o", help="Write what is printed to this file.")]
 ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Also write a page with figures and tables (.html).")
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,45 +14,48 @@ if TYPE_CHECKING:
     from rankloop.data.shards.shards import Shards
     from rankloop.rankers import Ranker
 
-__all__ = [
-    "Backend",
-    "Checkpoint",
-    "Workers",
-    "check_on",
-    "evaluate_on",
-    "learn_on",
-    "predict_on",
-    "train_on",
-    "tune_on",
-]
-
-Backend = Annotated[
-    str | None,
-    typer.Option("--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."),
-]
-Workers = Annotated[int | None, typer.Option("--workers", help="With --backend: how many (all cores).")]
-
-Checkpoint = Annotated[
-    str | None,
-    typer.Option(
-        "--checkpoint",
-        help="With --backend: a folder from which the same command resumes after an interruption.",
-    ),
-]
+__all__ = ["OnShards", "Resumable", "evaluate_on", "learn_on", "predict_on", "train_on", "tune_on"]
 
 
-def check_on(backend: str | None, reading: Reading | None = None, **others: Any) -> None:
-    """An error where an option that needs `--backend` is given without it, or one that it cannot honour."""
-    if backend is not None and reading not in (None, Reading()):
-        raise ValueError(
-            "with --backend the columns of a table are named when its shards are written: rankloop shard has "
-            "--qid and --label"
-        )
-    for name, value in others.items():
-        if backend is None and value is not None:
+@dataclass(frozen=True)
+class OnShards:
+    """Where the work is done: by default in this process."""
+
+    backend: Annotated[
+        str | None,
+        typer.Option(
+            "--backend", help="Work on shards: local (processes of this machine) or ray (a cluster)."
+        ),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="With --backend: how many (all cores).")
+    ] = None
+
+    def check(self, reading: Reading) -> None:
+        """Refuse an option that needs `--backend` without it, and one that it cannot honour."""
+        if self.backend is not None and reading != Reading():
             raise ValueError(
-                f"--{name} is for work on shards; add --backend local or --backend ray, or leave it out"
+                "with --backend the columns of a table are named when its shards are written: rankloop shard "
+                "has --qid and --label"
             )
+        for name, value in asdict(self).items():
+            if self.backend is None and value is not None:
+                raise ValueError(
+                    f"--{name} is for work on shards; add --backend local or --backend ray, or leave it out"
+                )
+
+
+@dataclass(frozen=True)
+class Resumable(OnShards):
+    """The same for long work."""
+
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint",
+            help="With --backend: a folder from which the same command resumes after an interruption.",
+        ),
+    ] = None
 
 
 @contextmanager
@@ -71,9 +74,7 @@ def shards_at(path: str) -> Iterator["Shards"]:
         yield write_shards(source, Path(folder) / "shards", shards=max(8, 2 * thread_count()))
 
 
-def evaluate_on(
-    backend: str, workers: int | None, ranking: str, judgments: str, metric: Any, **options: Any
-) -> Any:
+def evaluate_on(work: OnShards, ranking: str, judgments: str, metric: Any, **options: Any) -> Any:
     """The evaluation of a saved ranker."""
     from rankloop.cli.options.runs import model_file
     from rankloop.cluster import evaluate
@@ -86,10 +87,10 @@ def evaluate_on(
             f"{ranking} is {KINDS[kind]}"
         )
     with shards_at(judgments) as shards:
-        return evaluate(model, shards, metric or None, backend=backend, workers=workers, **options)
+        return evaluate(model, shards, metric or None, **asdict(work), **options)
 
 
-def predict_on(backend: str, workers: int | None, model: str, data: str, out: str | None) -> "Shards":
+def predict_on(work: OnShards, model: str, data: str, out: str | None) -> "Shards":
     """Scores as a folder of Parquet shards."""
     from rankloop.cli.options.runs import model_file
     from rankloop.cluster import predict
@@ -97,12 +98,10 @@ def predict_on(backend: str, workers: int | None, model: str, data: str, out: st
     if out is None or Path(out).suffix in (".npy", ".parquet", ".txt"):
         raise ValueError("with --backend scores are written as shards: name a folder for them with --out")
     with shards_at(data) as shards:
-        return predict(model_file(model), shards, out, backend=backend, workers=workers)
+        return predict(model_file(model), shards, out, **asdict(work))
 
 
-def tune_on(
-    backend: str, workers: int | None, ranker: "Ranker", space: Any, data: str, metric: Any, **options: Any
-) -> Any:
+def tune_on(work: Resumable, ranker: "Ranker", space: Any, data: str, metric: Any, **options: Any) -> Any:
     """The study over folds of whole shards."""
     from rankloop.cluster import tune
 
@@ -111,17 +110,11 @@ def tune_on(
             "--timeout would make the study depend on the clock; with --backend set --trials instead"
         )
     with shards_at(data) as shards:
-        return tune(ranker, space, shards, metric, backend=backend, workers=workers, **options)
+        return tune(ranker, space, shards, metric, **asdict(work), **options)
 
 
 def learn_on(
-    backend: str,
-    workers: int | None,
-    log: str,
-    data: str,
-    format: str | None,
-    report: Path | None,
-    **options: Any,
+    work: Resumable, log: str, data: str, format: str | None, report: Path | None, **options: Any
 ) -> Any:
     """What `unbiased.learn` finds; the workers count the log."""
     from rankloop.cluster import learn
@@ -134,7 +127,7 @@ def learn_on(
     sharded = isinstance(source, str) and kind_of(source) == "shards"
     documents = open_shards(data) if sharded else open_dataset(source)
     with shards_at(log) as shards:
-        return learn(shards, documents, backend=backend, workers=workers, **options)
+        return learn(shards, documents, **asdict(work), **options)
 
 
 def _refuse_report(report: Path | None) -> None:
@@ -156,13 +149,11 @@ class Facts:
 
 
 def train_on(
-    backend: str,
-    workers: int | None,
+    work: Resumable,
     model: "Ranker",
     paths: dict[str, str | None],
     metrics: Sequence[str],
     report: Path | None,
-    checkpoint: str | None,
 ) -> tuple["Ranker", float, dict[str, Any], dict[str, Any]]:
     """The trained ranker, the seconds it took, its evaluations, and the facts of the data."""
     import time
@@ -176,12 +167,9 @@ def train_on(
             part: opened.enter_context(shards_at(path)) for part, path in paths.items() if path is not None
         }
         started = time.perf_counter()
-        where: dict[str, Any] = {"backend": backend, "workers": workers, "checkpoint": checkpoint}
-        made = fit(model, sets["data"], sets.get("valid"), **where)
+        made = fit(model, sets["data"], sets.get("valid"), **asdict(work))
         seconds = round(time.perf_counter() - started, 3)
         judged = {part: one for part, one in sets.items() if part != "data"} or {"train": sets["data"]}
-        found = {
-            part: evaluate(made, one, list(metrics), backend=backend, workers=workers)
-            for part, one in judged.items()
-        }
+        where: dict[str, Any] = {"backend": work.backend, "workers": work.workers}
+        found = {part: evaluate(made, one, list(metrics), **where) for part, one in judged.items()}
         return made, seconds, found, {part: Facts(one) for part, one in sets.items()}

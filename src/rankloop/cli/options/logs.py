@@ -1,6 +1,7 @@
 """Click logs named on the command line: files, globs, shards, and documents that a data set lacks."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,9 +14,8 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
 
 __all__ = [
-    "Columns",
-    "Missing",
-    "OnError",
+    "JoinedLog",
+    "LogReading",
     "asked",
     "read_clicks_reporting",
     "read_log",
@@ -23,27 +23,55 @@ __all__ = [
     "without_missing",
 ]
 
-Columns = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        help="Of a log in a table: what its columns are called, as in query=q,document=sku,click=clicked.",
-    ),
-]
 
-Missing = Annotated[
-    str,
-    typer.Option("--missing", help="Documents of the log that the data set lacks: raise (an error) or drop."),
-]
+@dataclass(frozen=True)
+class LogReading:
+    """How a click log is read: its format, the names of its columns, and what happens to bad lines."""
 
-OnError = Annotated[
-    str | None,
-    typer.Option(
-        "--on-error",
-        help="A bad line of the click log: fail (an error) or skip (left out, with a count). By default "
-        "fail, and for UBI skip.",
-    ),
-]
+    log_format: Annotated[
+        str | None,
+        typer.Option(
+            "--log-format",
+            help="Format of the click log: parquet, csv, jsonl, ubi (a folder), yandex, trec, graphcm or "
+            "metarank; by default by the file name.",
+        ),
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="Of a log in a table: what its columns are called, as in "
+            "query=q,document=sku,click=clicked.",
+        ),
+    ] = None
+    on_error: Annotated[
+        str | None,
+        typer.Option(
+            "--on-error",
+            help="A bad line of the click log: fail (an error) or skip (left out, with a count). By default "
+            "fail, and for UBI skip.",
+        ),
+    ] = None
+
+    def log(self, path: str | Path) -> "ClickLog":
+        """The log of a file, of all files of a glob, of shards, or of an engine that keeps UBI."""
+        return read_log(path, self.log_format, self.columns, self.on_error)
+
+
+@dataclass(frozen=True)
+class JoinedLog(LogReading):
+    """The same for a log whose documents are rows of a data set."""
+
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing", help="Documents of the log that the data set lacks: raise (an error) or drop."
+        ),
+    ] = "raise"
+
+    def of(self, path: str | Path, data: "RankingDataset | None") -> "ClickLog":
+        """The log, where asked for without the documents that the data set lacks."""
+        return without_missing(self.log(path), data, self.missing)
 
 
 def read_log(

@@ -1,9 +1,6 @@
 """Data sets named on the command line: files, globs, addresses, and the columns of tables."""
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,32 +10,37 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
 
-__all__ = ["TABLES", "Reading", "expanded", "reads_data"]
+__all__ = ["TABLES", "Reading", "expanded"]
 
 TABLES = ("parquet", "csv", "jsonl")
-
-_OPTIONS = {
-    "qid": typer.Option("--qid", help="Of a table: the column of query ids; by default qid."),
-    "label": typer.Option("--label", help="Of a table: the column of labels; by default label."),
-    "docid": typer.Option("--docid", help="Of a table: the column of document ids; by default docid."),
-    "feature_columns": typer.Option(
-        "--feature-columns", help="Of a table: its features, as in bm25,price; by default all other columns."
-    ),
-    "feature_names": typer.Option(
-        "--feature-names", help="Of SVMLight text: a file with the names of its features, one on a line."
-    ),
-}
 
 
 @dataclass(frozen=True)
 class Reading:
     """How data sets are read: which column of a table has which role, and the names of features in text."""
 
-    qid: str | None = None
-    label: str | None = None
-    docid: str | None = None
-    feature_columns: str | None = None
-    feature_names: str | None = None
+    qid: Annotated[
+        str | None, typer.Option("--qid", help="Of a table: the column of query ids; by default qid.")
+    ] = None
+    label: Annotated[
+        str | None, typer.Option("--label", help="Of a table: the column of labels; by default label.")
+    ] = None
+    docid: Annotated[
+        str | None, typer.Option("--docid", help="Of a table: the column of document ids; by default docid.")
+    ] = None
+    feature_columns: Annotated[
+        str | None,
+        typer.Option(
+            "--feature-columns",
+            help="Of a table: its features, as in bm25,price; by default all other columns.",
+        ),
+    ] = None
+    feature_names: Annotated[
+        str | None,
+        typer.Option(
+            "--feature-names", help="Of SVMLight text: a file with the names of its features, one on a line."
+        ),
+    ] = None
 
     def dataset(
         self, path: str | Path, *, like: "Ranker | RankingDataset | None" = None, labels: bool = True
@@ -111,28 +113,6 @@ class Reading:
         elif like is not None and _names_of(like) is not None:
             chosen["features"] = list(_names_of(like) or ())
         return chosen
-
-
-def reads_data(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Reading`; it gets them together, as `reading`."""
-    own = inspect.signature(command)
-    options = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, option]
-        )
-        for name, option in _OPTIONS.items()
-        if name not in own.parameters
-    ]
-
-    @wraps(command)
-    def called(*args: Any, **given: Any) -> None:
-        columns = {one.name: given.pop(one.name, None) for one in options}
-        command(*args, reading=Reading(**columns), **given)
-
-    kept = [one for one in own.parameters.values() if one.name != "reading"]
-    called.__signature__ = own.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in (*kept, *options)}
-    return called
 
 
 def expanded(path: str | Path) -> str | list[str]:

@@ -19,8 +19,9 @@ from rankloop.engines.remote.fetched import Fetched
 from rankloop.engines.remote.known_rows import KnownRows
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 from rankloop.engines.remote.statistics import Statistics, Wanted
+from rankloop.engines.requests.engine_search import EngineSearch
 from rankloop.engines.requests.query_writer import QueryWriter
-from rankloop.search import BM25, BM25F, Candidates, Field, Index, Query
+from rankloop.search import Candidates, Field, Index, Query
 from rankloop.search.index.added import Added
 from rankloop.search.index.counts import Counts
 from rankloop.search.index.index import Document
@@ -29,10 +30,8 @@ from rankloop.search.index.snapshot import Manifest, Snapshot
 from rankloop.search.index.sort_field import sort_field
 from rankloop.search.text.query import as_query
 
-__all__ = ["PLAIN", "Model", "RemoteEngine"]
+__all__ = ["RemoteEngine"]
 
-Model = BM25 | BM25F
-PLAIN = BM25()
 W = TypeVar("W", bound=QueryWriter)
 COUNTED = 5.0  # seconds for which the number of documents is remembered
 
@@ -177,7 +176,7 @@ class RemoteEngine(ABC):
     ) -> Answer:
         """The k best documents after the first `offset`."""
         parsed, order = as_query(query, self.fields), sort_field(sort, self.fields)
-        return self._search(parsed, k, offset=offset, sort=order, filters=filters, typos="missing")
+        return self._search(EngineSearch(parsed, k, offset, order, filters, typos="missing"))
 
     def found(
         self, query: Query, k: int, *, sort: str | None = None, described: bool = True, **how: Any
@@ -187,7 +186,8 @@ class RemoteEngine(ABC):
         `how` has the filters, model, match and typos of the retriever.
         """
         documents = described and self.local is None
-        return self._search(query, k, sort=sort_field(sort, self.fields), documents=documents, **how)
+        order = sort_field(sort, self.fields)
+        return self._search(EngineSearch(query, k, sort=order, documents=documents, **how))
 
     @abstractmethod
     def documents(self, ids: Iterable[Any]) -> list[dict[str, Any] | None]:
@@ -240,8 +240,8 @@ class RemoteEngine(ABC):
         """Write documents by id; gives why each of those was refused that was."""
 
     @abstractmethod
-    def _search(self, query: Query, k: int, *_: Any, **how: Any) -> Answer:
-        """The k best documents; `how` has the offset, sort, filters, model, match and typos."""
+    def _search(self, wanted: EngineSearch) -> Answer:
+        """The documents that are asked for."""
 
     @abstractmethod
     def _publish(self) -> None:
@@ -276,13 +276,13 @@ class RemoteEngine(ABC):
             "run rankloop index again"
         ]
 
-    def _writer(
-        self, kind: type[W], query: Query, model: Model = PLAIN, match: str = "any", typos: str = "never"
-    ) -> W:
+    def _writer(self, kind: type[W], wanted: EngineSearch) -> W:
         """With `typos="missing"`, words that no searched field has are corrected; they are counted first."""
-        weights = {self._empty.text_fields[at]: weight for at, weight in model.weights(self._empty).items()}
-        wrong = self.misspelt(query, weights, typos)
-        return kind(self.fields, self.schema.analyser, weights, match, wrong)
+        weights = {
+            self._empty.text_fields[at]: weight for at, weight in wanted.model.weights(self._empty).items()
+        }
+        wrong = self.misspelt(wanted.query, weights, wanted.typos)
+        return kind(self.fields, self.schema.analyser, weights, wanted.match, wrong)
 
     def _show_changes(self) -> None:
         self._publish()

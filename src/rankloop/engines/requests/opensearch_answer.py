@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop.engines.answer import Answer
-from rankloop.search import Query
+from rankloop.engines.requests.engine_search import EngineSearch
 
 __all__ = ["partial", "read_answer", "search_body", "sent"]
 
@@ -16,43 +16,37 @@ Json = dict[str, Any]
 _READ = ("took", "timed_out", "_shards", "hits.total", "hits.hits._id", "hits.hits._score")
 
 
-def sent(query: Query, *, named: bool, documents: bool, key: str | None = None) -> dict[str, str]:
+def sent(wanted: EngineSearch, key: str | None) -> dict[str, str]:
     """The parameters of a search: what of the answer is read (less is faster on both sides), and by whom.
 
     A query is always searched in the same copies of shards: others may order equal scores differently.
     """
-    more = ("hits.hits.matched_queries",) * named + ("hits.hits._source",) * documents
-    scores = {"include_named_queries_score": "true"} if named else {}
-    preference = f"rankloop-{crc32(query.text.encode()):x}"
+    more = ("hits.hits.matched_queries",) * wanted.named + ("hits.hits._source",) * wanted.documents
+    scores = {"include_named_queries_score": "true"} if wanted.named else {}
+    preference = f"rankloop-{crc32(wanted.query.text.encode()):x}"
     if key is not None:
         return {"preference": preference, **scores}  # there is little else to leave out
     return {"preference": preference, "filter_path": ",".join((*_READ, *more)), **scores}
 
 
-def search_body(
-    query: Json,
-    k: int,
-    *,
-    offset: int = 0,
-    sort: tuple[str, bool] | None = None,
-    documents: bool = False,
-    key: str | None = None,
-    rescore: Mapping[str, Any] | None = None,
-) -> Json:
+def search_body(query: Json, wanted: EngineSearch, key: str | None) -> Json:
     """The request for the k best documents, of which the engine sends ids, or whole documents.
 
     Ids come from the column of the field `key` if it is given: `_id` is a stored field, which lies in
     compressed blocks with the whole documents, and to unpack a thousand takes several times as long as the
     search.
     """
-    body: Json = {"query": query, "size": k, "from": offset, "track_total_hits": True}
-    body |= {"_source": documents} if key is None else {"stored_fields": "_none_", "docvalue_fields": [key]}
-    if sort is not None:
-        name, falling = sort
+    body: Json = {"query": query, "size": wanted.k, "from": wanted.offset, "track_total_hits": True}
+    if key is None:
+        body["_source"] = wanted.documents
+    else:
+        body |= {"stored_fields": "_none_", "docvalue_fields": [key]}
+    if wanted.sort is not None:
+        name, falling = wanted.sort
         order = {"order": "desc" if falling else "asc", "missing": "_last"}
         body |= {"sort": [{name: order}, {"_score": "desc"}], "track_scores": True}
-    if rescore is not None:
-        body["rescore"] = rescore
+    if wanted.rescore is not None:
+        body["rescore"] = wanted.rescore
     return body
 
 

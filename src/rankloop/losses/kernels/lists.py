@@ -1,7 +1,7 @@
 """Checked lists with what losses need besides: query weights and explicit pairs."""
 
 from copy import copy
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,15 @@ from rankloop._jit import kernel
 from rankloop.data import Pairs
 from rankloop.lists import Lists
 
-__all__ = ["GroupedPairs", "LossLists", "group_pairs", "inverse", "without_contrast"]
+__all__ = ["GroupedPairs", "LossLists", "Weights", "group_pairs", "inverse", "without_contrast"]
+
+
+class Weights(TypedDict, total=False):
+    """What a loss takes beside scores, labels and offsets."""
+
+    weight: ArrayLike | None
+    query_weight: ArrayLike | None
+    pairs: Pairs | None
 
 
 class LossLists(Lists):
@@ -25,10 +33,10 @@ class LossLists(Lists):
         scores: ArrayLike,
         labels: ArrayLike,
         offsets: ArrayLike,
+        *,
         weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
         pairs: Pairs | None = None,
-        *,
         signed: bool = False,
     ) -> None:
         super().__init__(scores, labels, offsets, weight, finite=True, signed=signed)

@@ -11,6 +11,7 @@ from rankloop._jit import over_lists
 from rankloop._names import one_of
 from rankloop.lists import Lists, Ranked, check_offsets, top_lists
 from rankloop.lists.lists import check_weight
+from rankloop.metrics.kernels.columns import Column
 from rankloop.metrics.kernels.holes import Holes
 from rankloop.metrics.kernels.relevant import Relevant, count_relevant
 
@@ -44,13 +45,13 @@ class MetricLists(Lists):
         scores: ArrayLike,
         labels: ArrayLike,
         offsets: ArrayLike,
-        weight: ArrayLike | None = None,
-        pool_labels: ArrayLike | None = None,
-        pool_offsets: ArrayLike | None = None,
-        tie_break: ArrayLike | None = None,
-        judged: ArrayLike | None = None,
-        pool_judged: ArrayLike | None = None,
-        subtopics: ArrayLike | None = None,
+        weight: Column = None,
+        pool_labels: Column = None,
+        pool_offsets: Column = None,
+        tie_break: Column = None,
+        judged: Column = None,
+        pool_judged: Column = None,
+        subtopics: Column = None,
     ) -> None:
         super().__init__(scores, labels, offsets, weight)
         self.holes = Holes.of(judged, len(self.labels), "judged")
@@ -75,6 +76,25 @@ class MetricLists(Lists):
     def of(cls, scores: "ArrayLike | MetricLists", *columns: Any, **more: Any) -> "MetricLists":
         """The lists of a metric's arguments; lists that are checked already (see `over`) pass through."""
         return scores if isinstance(scores, MetricLists) else cls(scores, *columns, **more)
+
+    @classmethod
+    def of_weighted(
+        cls, *lists: Any, weight: Column = None, pool_labels: Column = None, pool_offsets: Column = None
+    ) -> "MetricLists":
+        """The same for the columns of `WeightedPool`; Python refuses another one by name."""
+        return cls.of(*lists, weight, pool_labels, pool_offsets)
+
+    @classmethod
+    def of_judged(
+        cls,
+        *lists: Any,
+        pool_labels: Column = None,
+        pool_offsets: Column = None,
+        judged: Column = None,
+        pool_judged: Column = None,
+    ) -> "MetricLists":
+        """The same for the columns of `JudgedPool`."""
+        return cls.of(*lists, None, pool_labels, pool_offsets, None, judged, pool_judged)
 
     def ranked(self, ties: str, depth: int | None = None) -> Ranked:
         """The lists by falling score, at least to `depth` (and through the tie that straddles it)."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any, TypeVar
 
+from rankloop._options import passes_to
 from rankloop.metrics.kernels.lists import MetricLists, Values
 
 __all__ = ["MEASURES", "Measure", "measure", "over"]
@@ -39,6 +40,7 @@ def measure(
     """Register a metric under its own name and the names that strings use."""
 
     def register(function: F) -> F:
+        function = passes_to(MetricLists.__init__)(function)
         given = [p for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         MEASURES[function.__name__] = Measure(
             function=function,

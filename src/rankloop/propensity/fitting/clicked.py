@@ -17,9 +17,10 @@ from rankloop.propensity.fitting.bootstrap import grouped, weights_of, with_draw
 from rankloop.propensity.fitting.features import design
 from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.fitting.people import warn_if_few
+from rankloop.propensity.fitting.sums import CurveOptions
 from rankloop.propensity.propensity import Propensity
 
-__all__ = ["JOINT_RESAMPLES", "ClickedPages", "Method", "alternating"]
+__all__ = ["ClickedPages", "JointOptions", "Method", "alternating"]
 
 JOINT_RESAMPLES = 30  # every resample is fitted again
 SCORER_PAGES = 20_000  # the scorer learns from a sample of this size, the curve from all pages
@@ -113,17 +114,25 @@ class Method(NamedTuple):
     next_curve: NextCurve
 
 
+class JointOptions(CurveOptions, total=False):
+    """Options of a curve that is fitted with a scorer; the defaults are those of `alternating`."""
+
+    pages: int
+    iterations: int
+
+
 def alternating(
     method: Method,
     log: ClickLog,
     data: RankingDataset,
-    depth: int | None,
-    pages: int,
-    iterations: int,
-    resamples: int,
-    monotone: bool,
-    layout: str | None,
-    seed: int,
+    *,
+    depth: int | None = None,
+    pages: int = 100_000,
+    iterations: int = 30,
+    monotone: bool = False,
+    layout: str | None = None,
+    resamples: int = JOINT_RESAMPLES,
+    seed: int = 0,
 ) -> Propensity:
     """Fit the scorer given the curve and the curve given the scorer until convergence, then each resample."""
     log, layout = one_layout(log, layout)

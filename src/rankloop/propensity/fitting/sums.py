@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypedDict
 
 import numpy as np
 
@@ -11,14 +11,14 @@ from rankloop._arrays import Bools, Floats, Ints
 from rankloop.clicks import ClickLog
 from rankloop.clicks.columns.columns import Coded
 from rankloop.propensity.by_layout import one_layout
-from rankloop.propensity.fitting.bootstrap import Grouping, RandomGroups, bootstrapped, check_queries
+from rankloop.propensity.fitting.bootstrap import DRAWS, Grouping, RandomGroups, bootstrapped, check_queries
 from rankloop.propensity.fitting.pairs import Edges, solve, tied
 from rankloop.propensity.fitting.people import has_people, wider
 from rankloop.propensity.fitting.stopping import stopping
 from rankloop.propensity.propensity import Propensity
 from rankloop.propensity.trust_bias import with_trust
 
-__all__ = ["Estimator", "Sums", "curve_of_sums", "estimate_here", "merge", "units_of"]
+__all__ = ["CurveOptions", "Estimator", "Sums", "curve_of_sums", "estimate_here", "merge", "units_of"]
 
 Counts = Callable[[Floats], Floats]
 
@@ -65,15 +65,26 @@ class Estimator(Protocol):
     def curve(self, total: Sums, **options: Any) -> Propensity: ...
 
 
+class CurveOptions(TypedDict, total=False):
+    """Options of every curve; the defaults are those of `estimate_here`."""
+
+    depth: int | None
+    monotone: bool
+    layout: str | None
+    resamples: int
+    seed: int
+
+
 def estimate_here(
     log: ClickLog,
     estimator_of: Callable[[int], Estimator],
-    depth: int | None,
     *,
-    layout: str | None,
-    seed: int,
+    depth: int | None = None,
+    monotone: bool = False,
+    layout: str | None = None,
+    resamples: int = DRAWS,
+    seed: int = 0,
     widen: Callable[[Propensity], Propensity] | None = None,
-    **options: Any,
 ) -> Propensity:
     """The curve of a log in memory, as its only shard; `estimator_of` takes the number of ranks.
 
@@ -81,7 +92,7 @@ def estimate_here(
     """
     log, layout = one_layout(log, layout)
     estimator = estimator_of(min(log.n_positions, depth or log.n_positions))
-    options |= {"layout": layout, "seed": seed}
+    options = {"layout": layout, "monotone": monotone, "resamples": resamples, "seed": seed}
     found = estimator.curve(merge([estimator.part(log, RandomGroups(seed))]), **options)
     if estimator.needs_pages and has_people(log):
         by_people = estimator.part(log, RandomGroups(seed), "person")
