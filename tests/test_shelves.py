@@ -9,6 +9,8 @@ import pytest
 from house import SOURCE, defined, exported, families, homes, modules, path_of, plain, short, tree
 
 LONGEST = 300  # lines of a source file
+LONG_KERNEL = 60  # lines from which a kernel has section comments
+COMPILED = {"kernel", "fast", "inner", "inline", "inlined", "part", "jit"}
 
 # What is still to be moved, split or renamed; an entry that is no longer needed fails the test.
 MISPLACED: dict[str, set[str]] = {}
@@ -72,6 +74,24 @@ def test_one_module_in_ten_is_private():
 def test_no_file_is_too_long():
     lengths = {short(path): len(path.read_text(encoding="utf-8").splitlines()) for path in modules()}
     assert {name for name, lines in lengths.items() if lines > LONGEST} == TOO_LONG
+
+
+def test_long_kernels_say_what_each_part_computes():
+    """A kernel of more than sixty lines has a comment of its own line for each part, at least three."""
+    bare = set()
+    for path in modules():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.FunctionDef) and COMPILED & {_word(one) for one in node.decorator_list}:
+                inside = lines[node.lineno - 1 : node.end_lineno]
+                comments = sum(line.lstrip().startswith("# ") for line in inside)
+                if len(inside) > LONG_KERNEL and comments < 3:
+                    bare.add(f"{short(path)}: {node.name}")
+    assert not bare
+
+
+def _word(decorator):
+    return ast.unparse(decorator).partition("(")[0].rpartition(".")[2]
 
 
 def test_no_file_is_named_after_nothing():

@@ -104,6 +104,7 @@ def rank_tops(
         if n == 0:
             continue
         sort_list(scores[start : start + n], row, key, spare, bucket, slot)
+        # To the depth, and through the tie that straddles it: the mean over its orders needs all of it.
         kept = n if n < depth else depth
         while kept < n and key[kept] == key[kept - 1]:
             kept += 1

@@ -49,7 +49,7 @@ class Exponential(Loss):
         scaled, weight = self.sigma * lists.scores, lists.item_weight
 
         def work(first: int, last: int) -> None:
-            _exponential_lists(first, last, scaled, lists.labels, lists.offsets, weight, order, *made)
+            _exponential_lists(first, last, scaled, lists.labels, lists.offsets, weight, order, made)
 
         over_lists(work, lists.offsets)
         return LossResult(made.value, self.sigma * made.gradient, self.sigma**2 * made.hessian)
@@ -68,10 +68,9 @@ def _exponential_lists(
     offsets: Ints,
     weight: Floats,
     order: Ints,
-    value: Floats,
-    gradient: Floats,
-    hessian: Floats,
+    made: LossResult,
 ) -> None:
+    value, gradient, hessian = made
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         below = lower_sums(scores, labels, order, start, stop)

@@ -55,7 +55,7 @@ def add_ranking(lists: LossLists, gain: Floats, ranking: Ints, discount: Floats,
     """Add value, gradient and Hessian of one drawn ranking of each list to the sums."""
 
     def work(first: int, last: int) -> None:
-        _rank_lists(first, last, lists.scores, lists.offsets, gain, ranking, discount, *sums)
+        _rank_lists(first, last, lists.scores, lists.offsets, gain, ranking, discount, sums)
 
     over_lists(work, lists.offsets)
 
@@ -69,10 +69,9 @@ def _rank_lists(
     gain: Floats,
     ranking: Ints,
     discount: Floats,
-    value: Floats,
-    gradient: Floats,
-    hessian: Floats,
+    made: LossResult,
 ) -> None:
+    value, gradient, hessian = made
     for q in range(first, last):
         start, n = offsets[q], offsets[q + 1] - offsets[q]
         k = min(discount.size, n)

@@ -41,7 +41,7 @@ def against_lower(lists: LossLists, mass: Floats) -> LossResult:
     order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
 
     def work(first: int, last: int) -> None:
-        _against_lists(first, last, lists.scores, lists.labels, lists.offsets, mass, order, *made)
+        _against_lists(first, last, lists.scores, lists.labels, lists.offsets, mass, order, made)
 
     over_lists(work, lists.offsets)
     return made
@@ -56,10 +56,9 @@ def _against_lists(
     offsets: Ints,
     mass: Floats,
     order: Ints,
-    value: Floats,
-    gradient: Floats,
-    hessian: Floats,
+    made: LossResult,
 ) -> None:
+    value, gradient, hessian = made
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         below = lower_sums(scores, labels, order, start, stop)

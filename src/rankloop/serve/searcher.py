@@ -76,6 +76,7 @@ class Searcher:
         start = time.perf_counter()
         place = Place.of(request, self.config, self.index.fields)
         self.config.limits.check(request.query, place.k)
+        # Whose page it is, and which version ranks it, or which two.
         shown_before = self._recorder.page_of(request.impression or again)
         record = record and request.record and version is None and (not place.offset or bool(shown_before))
         page_id, live = shown_before or new_page_id(), self._versions.live
@@ -85,6 +86,7 @@ class Searcher:
             arm = Arm((live.production.version if version is None else version,))
         elif record:
             arm = learning_arm(arm, live, user or page_id, page_id)
+        # The pipeline of each version. The first says how the query was understood, for all of them.
         query = self._query(request.query, request.user_features, request.unfinished, deadline)
         filters = as_filters(request.filters, self.index.fields)
         passing = filters if filters or browse else None
@@ -92,6 +94,7 @@ class Searcher:
         answers = [run_stages(models[0].pipeline, query, filters=passing, sort=place.sort)]
         query = answers[0].found.query  # as it was understood, for all that follows
         answers += [run_stages(model.pipeline, query, filters=passing) for model in models[1:]]
+        # The page: what people placed by hand, swaps and interleaving, then titles, snippets and counts.
         rules = self.hands.matching(request.query) if version is None and not place.sort else []
         rankings, by_hand = self._by_hand([one.found for one in answers], rules, query, place, not filters)
         fixed = by_hand.placed if by_hand else ()
@@ -105,6 +108,7 @@ class Searcher:
         counts = self._counts(models[0], query, request, filters)
         seconds["show"] = time.perf_counter() - clock
         ranker = f"sort {place.sort}" if place.sort else arm.ranker
+        # The record, with the features as they were served; a following page joins the first one.
         impression = None
         if record:
             clock = time.perf_counter()

@@ -110,6 +110,7 @@ def gradient(
     from scipy.optimize import minimize
 
     inputs, shape = _design(features)
+    # One vector for the optimiser: for each parameter the logits of its free entries, or weights of features.
     parts, free, point = {}, {}, []
     at = 0
     for name, start in problem.start.items():
@@ -135,6 +136,8 @@ def gradient(
                 values[name][free[name]] = expit(own)
         return values
 
+    # Per impression, so that one tolerance suits logs of any size. The expected counts give the gradient:
+    # in logits it is successes - trials * probability, as in a logistic regression.
     history: list[float] = []
     scale = 1.0 / max(problem.impressions, 1)
 

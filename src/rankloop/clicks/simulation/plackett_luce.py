@@ -90,6 +90,7 @@ def draw_page(
     """
     logits, share, cut, alias, _ = urn
     n, have, seen = len(rows), 0, 0.0
+    # Alias method: one draw takes constant time, however long the list; rejected if it is shown already.
     while have < n and seen < _MOST:
         state, u = uniform(state)
         column = u * (stop - start)
@@ -103,6 +104,7 @@ def draw_page(
             have += 1
     if have == n:
         return state
+    # What is left, best first, is searched by the running sum of its shares.
     m = 0
     for at in range(start, stop):  # best first, so that the search is short
         d = order[at]

@@ -50,8 +50,11 @@ class Entry:
         return asdict(self) | {"parts": list(self.parts)}
 
 
-def _entry(name: str, title: str, kind: str, folder: str, **rest: Any) -> Entry:
+def _entry(name: str, title: str, kind: str, folder: str, base: str | None = None, **rest: Any) -> Entry:
+    """An entry with what is usual; under `base` lie the files that have checksums."""
     known = {"checksums": {}, "downloads": {}, "parts": ("train", "valid", "test")}
+    if base is not None:
+        rest["downloads"] = {file: f"{base}/{file}" for file in rest["checksums"]}
     how = "`rankloop datasets get` downloads it" if rest.get("downloads") else ""
     return Entry(name, title, kind, folder, **{"how": how, **known, **rest})
 
@@ -68,10 +71,6 @@ def _letor(name: str, title: str, folder: str, shape: str, origin: str) -> Entry
         reader="folds",
         how=f"accept the licence and download it at {origin}, then unpack it as {folder}/Fold1/train.txt ...",
     )
-
-
-def _form(name: str, title: str, folder: str, **rest: Any) -> Entry:
-    return _entry(name, title, "features", folder, **rest)
 
 
 def _beir(name: str, title: str, shape: str, licence: str, origin: str, parts: tuple[str, ...]) -> Entry:
@@ -125,9 +124,10 @@ _ALL = [
         "106 queries, 16,140 documents, 45 features, grades 0 to 2, five folds",
         "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/",
     ),
-    _form(
+    _entry(
         "yahoo-ltrc",
         "Yahoo learning to rank challenge, set 1",
+        "features",
         "yahoo_ltrc",
         shape="29,921 queries, 709,877 documents, 700 features (519 in set 1), grades 0 to 4",
         licence="Yahoo Webscope agreement, non-commercial research at universities",
@@ -136,9 +136,10 @@ _ALL = [
         how="ask for set C14B at Yahoo Webscope, then unpack it as yahoo_ltrc/set1.train.txt, "
         "set1.valid.txt and set1.test.txt",
     ),
-    _form(
+    _entry(
         "istella-s",
         "Istella web search, the small set",
+        "features",
         "istella-s-letor",
         shape="33,018 queries, 3,408,630 documents, 220 features, grades 0 to 4",
         licence="Istella LETOR licence agreement, non-commercial research",
@@ -179,10 +180,7 @@ _ALL = [
             "rank.test": "3b1219ce117a0a36d2f76c02de7e7831c1d79af0d40f5195c03178bbe26c824b",
             "rank.test.query": "36dca82ba3bf99201bac3987b00a8fbf6fe5f563e9fa6d0da90e783710a32df4",
         },
-        downloads={
-            name: f"{_LIGHTGBM}/{name}"
-            for name in ("rank.train", "rank.train.query", "rank.test", "rank.test.query")
-        },
+        base=_LIGHTGBM,
     ),
     _entry(
         "msrd-movies",
@@ -198,9 +196,7 @@ _ALL = [
             "movies-corpus.jsonl.gz": "e7dbd5a64fd4ec15d9224795eda8d833fa12da871620ea661a36cca6eefabb00",
             "movies-judgments.tsv.gz": "7e36d9231e85a0d31b18ce51496b5c97bf565d96e62e7a2bcac1541e7c1d4f06",
         },
-        downloads={
-            name: f"{_MOVIES}/{name}" for name in ("movies-corpus.jsonl.gz", "movies-judgments.tsv.gz")
-        },
+        base=_MOVIES,
     ),
     _entry(
         "cranfield",
@@ -251,15 +247,7 @@ _ALL = [
             "test_per_query_quid.txt": "50e72e87688fea98ac3c05cf4a4a746fc3a0b8ad80c47ad2552016223f5b3d78",
             "human_label_for_GraphCM_per_query_quid.txt": "51b1ac3100003785912ad47ca32e759b3497e9a69930cc02ec4ecd8850e616df",  # noqa: E501
         },
-        downloads={
-            name: f"{_GRAPHCM}/{name}"
-            for name in (
-                "train_per_query_quid.txt",
-                "valid_per_query_quid.txt",
-                "test_per_query_quid.txt",
-                "human_label_for_GraphCM_per_query_quid.txt",
-            )
-        },
+        base=_GRAPHCM,
     ),
     _entry(
         "open-bandit",

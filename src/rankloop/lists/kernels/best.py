@@ -70,6 +70,7 @@ def _pick(
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
+        # The bound: the depth-th best maximum of a group, found by counting, without a sort.
         enough = -np.inf
         if n >= 4 * depth + 8:
             for g in range(groups):
@@ -84,6 +85,7 @@ def _pick(
                     better += best[other] > best[g]
                 if better < depth:
                     enough = min(enough, best[g])
+        # Keep what reaches it: `found` moves on by the comparison itself, so that no branch is guessed wrong.
         found = 0
         for i in range(start, start + n):
             row[found] = i

@@ -26,7 +26,7 @@ def plackett_luce(lists: LossLists, order: Ints, blocks: Ints, stage: Floats, sa
     weight = lists.item_weight
 
     def work(first: int, last: int) -> None:
-        _draw_lists(first, last, lists.scores, lists.offsets, weight, order, blocks, stage, samples, *made)
+        _draw_lists(first, last, lists.scores, lists.offsets, weight, order, blocks, stage, samples, made)
 
     over_lists(work, lists.offsets)
     return made
@@ -43,10 +43,9 @@ def _draw_lists(
     blocks: Ints,
     stage: Floats,
     samples: int,
-    value: Floats,
-    gradient: Floats,
-    hessian: Floats,
+    made: LossResult,
 ) -> None:
+    value, gradient, hessian = made
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         left = np.empty(stop - start + 1)  # by rank: log of what is in the race from there on

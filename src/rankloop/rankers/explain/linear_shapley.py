@@ -123,6 +123,7 @@ def add_shares(
     for s in range(len(background)):
         z = background[s]
         for root in roots:
+            # `path` and `whose` hold the features that are fixed so far, and to which of the two documents.
             waiting[0] = root, 0, 0, 0
             count = 1
             while count > 0:
@@ -131,6 +132,7 @@ def add_shares(
                 if waiting[count, 3] != 0:
                     path[size], whose[size] = waiting[count, 2], waiting[count, 3]
                     size += 1
+                # Down to a leaf; where the two documents part, the other side waits on the stack.
                 while node >= 0:
                     f = feature[node]
                     own_left = goes_left(x[f], threshold[node], rule[node], members, starts)
