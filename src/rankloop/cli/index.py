@@ -116,8 +116,8 @@ def index(
     missing = seen.nowhere(opened.fields) if added.documents else []
     if json:
         skipped = [skip._asdict() for skip in added.skipped]
-        told = {"index": out, "added": added.documents, "skipped": skipped, "documents": len(opened)}
-        print(dumps({**told, "inferred": schema or None, "nowhere": missing}))
+        facts = {"index": out, "added": added.documents, "skipped": skipped, "documents": len(opened)}
+        print(dumps({**facts, "inferred": schema or None, "nowhere": missing}))
         return
     if schema:
         print(f"fields, inferred from the first documents (declare them with --fields): {schema}")

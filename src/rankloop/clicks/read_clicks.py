@@ -30,7 +30,7 @@ def read_clicks(
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
     challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events,
-    which are also told by their content). Without positions, lists are in displayed order. UBI has two files:
+    which their content shows as well). Without positions, lists are in displayed order. UBI has two files:
     see `read_ubi`. A position beyond `deepest` is an error, as models have numbers for every position; by
     default that is 10,000, or the number of rows where that is more. With `on_error="skip"` a bad line of a
     CSV file or of JSON lines is left out and counted (in `skipped`, else in a warning).

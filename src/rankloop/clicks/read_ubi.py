@@ -98,7 +98,7 @@ class _Page:
         self.ranker = str((record.get("query_attributes") or {}).get("experiment_id") or "")
         self.actions: dict[str, set[str]] = {}
         self.times: list[tuple[float, str, str]] = []  # of all events, with document ("" for none) and action
-        self.told: dict[str, float] = {}  # dwell that an event says
+        self.dwell: dict[str, float] = {}  # dwell that an event says
         self.worth: dict[str, float] = {}  # of a conversion, where an event says it
 
 
@@ -175,7 +175,7 @@ def _add_event(
     page.actions.setdefault(str(document), set()).add(action)
     said = details.get("dwell_time", details.get("dwell"))
     if isinstance(said, int | float) and 0 <= said < inf:
-        page.told[str(document)] = max(float(said), page.told.get(str(document), 0.0))
+        page.dwell[str(document)] = max(float(said), page.dwell.get(str(document), 0.0))
     worth = details.get("conversion")
     if isinstance(worth, int | float) and isfinite(worth):
         page.worth[str(document)] = page.worth.get(str(document), 0.0) + float(worth)
@@ -230,7 +230,7 @@ def _dwell(page: _Page, clicks: set[str]) -> dict[str, float]:
             later = next((time for time, other, _ in times[i + 1 :] if other != document), None)
             if later is not None:
                 found[document] = later - when
-    return found | page.told
+    return found | page.dwell
 
 
 def _known(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:

@@ -79,5 +79,5 @@ def _records(
 
 
 def _text(fields: Mapping[str, Any], query: Any) -> str | None:
-    told = next((fields[name] for name in ("text", "title") if isinstance(fields.get(name), str)), None)
-    return str(query.default_text()) if told is None and hasattr(query, "default_text") else told
+    text = next((fields[name] for name in ("text", "title") if isinstance(fields.get(name), str)), None)
+    return str(query.default_text()) if text is None and hasattr(query, "default_text") else text

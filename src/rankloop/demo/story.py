@@ -1,4 +1,4 @@
-"""The demo told in five parts: a bad search, the clicks, their bias, what was learned, and the proof."""
+"""The demo in five parts: a bad search, the clicks, their bias, what was learned, and the proof."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +38,8 @@ def story(demo: "Demo") -> str:
         ],
     }
     lines = []
-    for number, (title, told) in enumerate(parts.items(), 1):
-        lines += [f"{number}. {title}", *(f"   {line}" for line in told), ""]
+    for number, (title, texts) in enumerate(parts.items(), 1):
+        lines += [f"{number}. {title}", *(f"   {line}" for line in texts), ""]
     return "\n".join(lines)
 
 

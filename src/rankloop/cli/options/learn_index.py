@@ -54,8 +54,8 @@ def learn_index(
 
         report_of_learning(found, clicks).save(report)
     if as_json:
-        told = {"index": source, "out": str(target), "queries": data.n_queries, "pages": clicks.n_pages}
-        typer.echo(json.dumps(told | found.to_dict(), indent=2))
+        facts = {"index": source, "out": str(target), "queries": data.n_queries, "pages": clicks.n_pages}
+        typer.echo(json.dumps(facts | found.to_dict(), indent=2))
         return
     typer.echo(f"{clicks.n_pages:,} pages of {data.n_queries:,} queries\n{found!r}")
     typer.echo(f"written to {target}; try it: rankloop serve {source} --pipeline {target}")

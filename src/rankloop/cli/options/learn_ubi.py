@@ -69,9 +69,9 @@ def learn_ubi(
         from rankloop.report import report_of_learning
 
         report_of_learning(found, clicks).save(report)
-    told = {"log": source, "documents": str(about), "out": str(target), "queries": data.n_queries}
+    facts = {"log": source, "documents": str(about), "out": str(target), "queries": data.n_queries}
     if as_json:
-        typer.echo(json.dumps(told | {"pages": clicks.n_pages} | found.to_dict(), indent=2))
+        typer.echo(json.dumps(facts | {"pages": clicks.n_pages} | found.to_dict(), indent=2))
         return
     typer.echo(f"{clicks.n_pages:,} pages of {data.n_queries:,} queries over {about}\n{found!r}")
     typer.echo(f"written to {target}; try it: rankloop search {about} WORDS --pipeline {target / SEARCH}")

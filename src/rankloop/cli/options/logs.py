@@ -143,8 +143,8 @@ def read_clicks_reporting(path: str | Path, log_format: str | None, on_error: st
 def report_skipped(skipped: "Counter[str]", path: str | Path) -> None:
     """Say how many lines of a log were left out, by reason."""
     if skipped:
-        told = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())
-        typer.echo(f"{path}: left out {told}", err=True)
+        counts = ", ".join(f"{count:,} {what}" for what, count in skipped.most_common())
+        typer.echo(f"{path}: left out {counts}", err=True)
 
 
 def _renamed_log(source: str | list[str], log_format: str | None, columns: str) -> "ClickLog":

@@ -50,7 +50,7 @@ class Measuring:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """How `evaluate` and `compare` are told to count."""
+        """The rules of counting for `evaluate` and `compare`."""
         return {"convention": self.convention, "ties": self.ties, "empty": self.empty}
 
     def check(self) -> None:

@@ -70,8 +70,8 @@ def train_search(
         for name, content in written.items():
             (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     if as_json:
-        told = {"run": str(target), "metrics": figures, "comparison": found.to_dict()["verdicts"]}
-        typer.echo(json.dumps({**told, "worse": worse}, indent=2))
+        facts = {"run": str(target), "metrics": figures, "comparison": found.to_dict()["verdicts"]}
+        typer.echo(json.dumps({**facts, "worse": worse}, indent=2))
         return
     typer.echo(f"{len(test)} held-out queries\n{found!r}")
     if worse:

@@ -14,7 +14,7 @@ class UnloggedError(ValueError):
 
 
 def logged(answer: Mapping[str, Any], log: str | None) -> list[Row]:
-    """The rows of an answer, told by its shape; `log` chooses among several logs of OpenSearch."""
+    """The rows of an answer, recognised by its shape; `log` chooses among several logs of OpenSearch."""
     try:
         return _rows(answer, log)
     except (AttributeError, KeyError, TypeError) as error:

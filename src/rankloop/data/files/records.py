@@ -30,7 +30,7 @@ class Faults:
     def __init__(self, source: object, on_error: str, skipped: "Counter[str] | None" = None) -> None:
         one_of("on_error", on_error, ("raise", "skip"))
         self.source = str(source) if isinstance(source, str | Path) else "the records"
-        self.skips, self.told = on_error == "skip", skipped is not None
+        self.skips, self.counted = on_error == "skip", skipped is not None
         self.counts: Counter[str] = Counter() if skipped is None else skipped
         self.wrong = 0
 
@@ -71,7 +71,7 @@ class Faults:
     @contextmanager
     def summed_up(self) -> Iterator["Faults"]:
         yield self
-        if self.wrong and not self.told:
+        if self.wrong and not self.counted:
             shown = self.counts.most_common(SHOWN)
             reasons = ", ".join(f"{count:,} x {reason}" for reason, count in shown)
             if len(shown) < len(self.counts):

@@ -54,9 +54,9 @@ class Fetched(Snapshot):
         found = self._about.of(_wanted(self))
         self._counts = found.counts
         own = self.segments[0].total_lengths / max(self.rows, 1)
-        told = np.array(found.lengths, np.float64)
+        lengths = np.array(found.lengths, np.float64)
         self.n_documents = max(found.documents, self.rows)
-        self.average_lengths = np.where(np.isnan(told), own, told)
+        self.average_lengths = np.where(np.isnan(lengths), own, lengths)
 
     def df(self, field: int, term: str) -> int:
         return self._count((field,), term)

@@ -115,8 +115,8 @@ def _reason(error: Any) -> str:
     if not isinstance(cause, Mapping):
         return str(cause or getattr(error, "error", "") or "no such thing")[:300]
     roots = cause.get("root_cause") or [cause]
-    told = roots[0] if isinstance(roots[0], Mapping) else cause
+    root = roots[0] if isinstance(roots[0], Mapping) else cause
     inner = cause.get("caused_by") or {}
-    text = str(told.get("reason") or told.get("type") or error.error)
+    text = str(root.get("reason") or root.get("type") or error.error)
     more = str(inner.get("reason") or "") if isinstance(inner, Mapping) else ""
     return (f"{text}: {more}" if more and more not in text else text)[:300]

@@ -14,9 +14,9 @@ def health_of(client: OpenSearchClient, documents: int, troubles: Iterable[str |
     about = client.call("GET", "/")
     cluster = client.call("GET", f"/_cluster/health/{quote(client.address.name, safe='')}")
     version = about.get("version", {})
-    told = [one for one in troubles if one]
+    known = [one for one in troubles if one]
     if cluster["status"] != "green":
         missing = cluster["unassigned_shards"] + cluster["initializing_shards"]
-        told.append(f"{client.address} is {cluster['status']}: {missing} copies of shards are not there")
+        known.append(f"{client.address} is {cluster['status']}: {missing} copies of shards are not there")
     name = f"{version.get('distribution', 'elasticsearch')} {version.get('number', '')}"
-    return Health(cluster["status"], name, documents, cluster["number_of_nodes"], tuple(told))
+    return Health(cluster["status"], name, documents, cluster["number_of_nodes"], tuple(known))

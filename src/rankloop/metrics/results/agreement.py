@@ -19,7 +19,7 @@ class Agreement:
     """A measure of agreement corrected for chance, its interval, and the base rate.
 
     `value` is 1 for raters who always agree and 0 for raters who agree as often as chance; it is nan where
-    all gave one and the same grade, as nothing can be told then. `observed` is the agreement before the
+    all gave one and the same grade, as nothing can be said then. `observed` is the agreement before the
     correction and `expected` that of chance, both from 0 to 1. `rates` has the share of each grade: where one
     of them is rare, raters agree mostly by not giving it, and `value` is low although `observed` is high.
     """

@@ -22,7 +22,7 @@ __all__ = ["Bin", "Counts", "bin_ends", "count_fields", "histogram", "number_bin
 
 HIGHEST = 0.99  # share of the documents below which bins end; the last one takes what lies above
 SAMPLE = 4096  # values that this is estimated from
-SAME = 1e-10  # numbers nearer to each other than this share of them are not told apart
+SAME = 1e-10  # numbers nearer to each other than this share of them count as equal
 
 
 class Bin(NamedTuple):

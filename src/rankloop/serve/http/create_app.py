@@ -120,7 +120,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False, lear
 
 
 def _free(prefix: str, app: FastAPI) -> str:
-    """A prefix that is no route itself: whether a proxy stripped it could not be told."""
+    """A prefix that is no route itself: one cannot see whether a proxy stripped it."""
     for path in (prefix, f"{prefix}/x"):
         scope = {"type": "http", "method": "GET", "path": path, "headers": []}
         if any(route.matches(scope)[0] != Match.NONE for route in app.routes):

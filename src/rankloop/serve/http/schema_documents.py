@@ -10,7 +10,7 @@ from rankloop.serve.json_value import clean_text
 __all__ = ["DeleteRequest", "DocumentItem", "DocumentsAnswer", "DocumentsRequest"]
 
 Id = Annotated[str, Field(min_length=1, max_length=500)]
-Told = Annotated[str, AfterValidator(clean_text)]
+CleanText = Annotated[str, AfterValidator(clean_text)]
 
 
 class DocumentsRequest(StrictModel):
@@ -32,9 +32,9 @@ class DeleteRequest(StrictModel):
 class DocumentItem(BaseModel):
     """What came of one document: `stored`, `deleted`, `absent`, or `refused` with the reason."""
 
-    id: Told | None
+    id: CleanText | None
     status: Literal["stored", "deleted", "absent", "refused"]
-    reason: Told | None = None
+    reason: CleanText | None = None
 
 
 class DocumentsAnswer(BaseModel):

@@ -34,13 +34,13 @@ router = APIRouter(tags=["search"])
 QueryText = Annotated[str, Query(max_length=LONGEST_QUERY)]
 DocumentId = Annotated[str, Query(min_length=1, max_length=500)]
 Version = Annotated[str, Query(min_length=1, max_length=50)]
-Told = Annotated[bool, Depends(is_told)]  # whether the token came with the request
+Admin = Annotated[bool, Depends(is_told)]  # whether the token came with the request
 
 
 @router.post("/search", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
-async def search(request: Request, body: SearchRequest, told: Told) -> Response:
+async def search(request: Request, body: SearchRequest, admin: Admin) -> Response:
     """A page of results, with the signed id that its clicks need."""
-    return await _counted_page(request, told, lambda **given: service_of(request).search(body, **given))
+    return await _counted_page(request, admin, lambda **given: service_of(request).search(body, **given))
 
 
 @router.post("/events", response_model=Accepted, responses=PROBLEMS)
@@ -60,15 +60,15 @@ async def events(request: Request, body: EventsRequest) -> Response:
 
 
 @router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
-async def rank(request: Request, body: RankRequest, told: Told) -> Response:
+async def rank(request: Request, body: RankRequest, admin: Admin) -> Response:
     """The caller's own candidates in the order of the ranker, for those who keep their engine."""
-    return await _counted_page(request, told, lambda **given: service_of(request).rank(body, **given))
+    return await _counted_page(request, admin, lambda **given: service_of(request).rank(body, **given))
 
 
 @router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(401, 403, 404))
 async def explain(
     request: Request,
-    told: Told,
+    admin: Admin,
     query: QueryText,
     document: DocumentId,
     against: DocumentId | None = None,
@@ -84,7 +84,7 @@ async def explain(
 
     def work(deadline: Deadline) -> Explanation:
         found = searcher.explain(query, document, against, version, deadline=deadline)
-        return found if told else found.model_copy(update={"ranker": None})
+        return found if admin else found.model_copy(update={"ranker": None})
 
     return await in_search_thread(request, work)
 
@@ -98,13 +98,13 @@ async def suggest(request: Request, query: QueryText, n: Annotated[int, Query(ge
     )
 
 
-async def _counted_page(request: Request, told: bool, work: Callable[..., SearchAnswer]) -> Response:
+async def _counted_page(request: Request, admin: bool, work: Callable[..., SearchAnswer]) -> Response:
     """The page that `work` makes for an address and by a deadline; with the token also its ranker."""
     metrics = metrics_of(request)
 
     def counted(deadline: Deadline) -> SearchAnswer:
         answer = work(address=address_of(request), deadline=deadline)
         metrics.page(answer)
-        return answer if told else answer.public()
+        return answer if admin else answer.public()
 
     return await in_search_thread(request, counted)

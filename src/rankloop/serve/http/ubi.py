@@ -67,8 +67,8 @@ async def _taken(request: Request, what: str, body: list[dict[str, Any]] | dict[
         refused = [Refused(id="", reason=reason) for _ in range(len(records) - len(good))]
         ours = _of_pages(service, good) if what == "events" else {}
         if ours:
-            told = service.record(list(ours.values()))
-            metrics.events(told)
+            recorded = service.record(list(ours.values()))
+            metrics.events(recorded)
         others = [_nameless(one, service) for at, one in enumerate(good) if at not in ours]
         service.ubi.add(what, others, apart=not known)
         metrics.events(Accepted(accepted=len(others), refused=refused))

@@ -60,14 +60,14 @@ def missing(
         (LEAST_QUERIES - found.clicked_queries, "query with a click", "until something can be learned"),
         (config.gate.pages - found.pages, "page", "until the gate can open"),
     ]
-    told = [
+    reasons = [
         f"{number:,} more {_plural(what, number)} {until}".replace(",", "\N{NARROW NO-BREAK SPACE}")
         for number, what, until in needs
         if number > 0
     ]
     if not found.swapped and config.swap_rate > 0:
-        told.append("no page was swapped yet: the bias curve needs some")
-    return told + ([] if told or last is None else _of_gate(last))
+        reasons.append("no page was swapped yet: the bias curve needs some")
+    return reasons + ([] if reasons or last is None else _of_gate(last))
 
 
 def _of_gate(last: "LearningRun") -> list[str]:
@@ -75,13 +75,13 @@ def _of_gate(last: "LearningRun") -> list[str]:
     gate, record = last.record.get("gate"), last.record
     if not gate or gate["opens"]:
         return []
-    told = [str(one) for one in gate["reasons"]]
+    reasons = [str(one) for one in gate["reasons"]]
     gain, low, _ = record["candidates"][record["best"]]["gain"]
     if gain > 0 > low:  # an interval narrows with the square root of the pages
         more = record["window"]["pages"] * (((gain - low) / gain) ** 2 - 1)
         shown = f"{max(1, round(more, -2)):,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-        told.append(f"about {shown} more pages, if the gain stays as it is")
-    return told
+        reasons.append(f"about {shown} more pages, if the gain stays as it is")
+    return reasons
 
 
 def _plural(what: str, number: int) -> str:

@@ -170,12 +170,12 @@ def _reasons(service: "Service", compared: Comparison, deadline: Deadline) -> li
     }
     found = []
     for id in sorted(far, key=lambda one: (-far[one], one))[:EXPLAINED]:
-        told = [
+        sides = [
             service.searcher.explain(compared.query, id, version=side.ranker, deadline=deadline)
             for side in compared.sides
         ]
-        shares = [[(one.name, one.share) for one in side.features[:SHARES] if one.share] for side in told]
-        found.append(Reason(titles[id], (told[0].rank, told[1].rank), (shares[0], shares[1])))
+        shares = [[(one.name, one.share) for one in side.features[:SHARES] if one.share] for side in sides]
+        found.append(Reason(titles[id], (sides[0].rank, sides[1].rank), (shares[0], shares[1])))
     return found
 
 

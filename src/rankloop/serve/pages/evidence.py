@@ -143,10 +143,10 @@ def learning(known: "Sequence[LearningRun]") -> Panel:
 def _warnings(known: "Sequence[LearningRun]") -> str:
     """What the last run that ended warned of."""
     last = next((one for one in known if one.state != "running"), None)
-    told = [str(one).rstrip(".") for one in last.record.get("warnings", ())] if last is not None else []
+    warnings = [str(one).rstrip(".") for one in last.record.get("warnings", ())] if last is not None else []
     if last is not None and last.state == "failed":
-        told.insert(0, str(last.record.get("message") or "the last run failed").rstrip("."))
-    return "; ".join(told)[:1].upper() + "; ".join(told)[1:] + "." if told else ""
+        warnings.insert(0, str(last.record.get("message") or "the last run failed").rstrip("."))
+    return "; ".join(warnings)[:1].upper() + "; ".join(warnings)[1:] + "." if warnings else ""
 
 
 def _same_days(rows: "Sequence[DaySum]", version: str, production: str) -> str:

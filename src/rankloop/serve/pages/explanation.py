@@ -30,15 +30,15 @@ async def why(
         return service.searcher.presenter.title_of(id, service.index[id])
 
     def work(deadline: Deadline) -> Response:
-        told = shows_versions(request)
-        if version and not told:
+        named = shows_versions(request)
+        if version and not named:
             raise PermissionError("versions are shown with the administration token; log in first")
         found = service.searcher.explain(q, document, above or None, version or None, deadline=deadline)
-        found = found if told else found.model_copy(update={"ranker": None})
+        found = found if named else found.model_copy(update={"ranker": None})
         view = ExplanationView.of(found, title(document), title(above) if above else "")
         if "fragment" in request.query_params:
             return fragment("reasons.html", why=view, whole=False)
-        return page(request, "why.html", query=q, why=view, whole=True, desk=told)
+        return page(request, "why.html", query=q, why=view, whole=True, desk=named)
 
     return await in_search_thread(request, work)
 

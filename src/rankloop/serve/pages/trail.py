@@ -28,7 +28,7 @@ def _details(one: "Act") -> str:
     """The details as text, with a change of production last."""
     given = {name: value for name, value in one.detail.items() if value not in (None, "")}
     before, after = given.pop("before", None), given.pop("after", None)
-    told = [f"{name} {value}" for name, value in given.items()]
+    parts = [f"{name} {value}" for name, value in given.items()]
     if before != after:
-        told.append(f"production {before} \N{RIGHTWARDS ARROW} {after}")
-    return ", ".join(told)
+        parts.append(f"production {before} \N{RIGHTWARDS ARROW} {after}")
+    return ", ".join(parts)

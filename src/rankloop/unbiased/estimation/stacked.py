@@ -24,7 +24,7 @@ from rankloop.unbiased.select import Selection, select
 
 __all__ = ["Larger", "Stacked", "out_of_fold", "stacked"]
 
-TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less is not told from none
+TRUST = 0.2  # of the irrelevant documents at rank 1 are clicked: less counts as none
 BETTER = 0.001  # nats per impression by which trust must make the clicks likelier
 STEEPEST, KNOWN = 1.1, 0.4  # the power of a curve: the first, less the second times the agreement, at most 1
 TRUSTED = 0.9, 0.5  # the same for a curve with trust

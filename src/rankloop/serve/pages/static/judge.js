@@ -18,9 +18,9 @@ export function judge() {
   async function send(address, fields) {
     const answer = await fetch(address, { method: "POST", body: fields, headers: { Accept: "application/json" } });
     if (!answer.ok) throw new Error(answer.headers.get("X-Problem") || "This could not be saved; please try again.");
-    const told = await answer.json();
-    for (const live of document.querySelectorAll("[data-live]")) live.innerHTML = told.scores;
-    return told;
+    const found = await answer.json();
+    for (const live of document.querySelectorAll("[data-live]")) live.innerHTML = found.scores;
+    return found;
   }
 
   function press(item, grade) {
@@ -42,10 +42,10 @@ export function judge() {
   async function undo() {
     const form = document.querySelector("form[data-undo]");
     try {
-      const told = await send(form.action, new URLSearchParams(new FormData(form)));
-      const item = items.find((one) => one.dataset.document === told.document);
-      if (item) { press(item, told.grade); move(items.indexOf(item)); }
-      say(told.document ? (item ? "Taken back." : `Taken back, for “${told.query}”.`) : "There is nothing to take back.");
+      const found = await send(form.action, new URLSearchParams(new FormData(form)));
+      const item = items.find((one) => one.dataset.document === found.document);
+      if (item) { press(item, found.grade); move(items.indexOf(item)); }
+      say(found.document ? (item ? "Taken back." : `Taken back, for “${found.query}”.`) : "There is nothing to take back.");
     } catch (error) {
       say(error.message, 6);
     }
