@@ -8,7 +8,7 @@ from rankloop.search.candidates import Candidates
 from rankloop.search.features.families import MEANING
 from rankloop.search.features.kernels import STATISTICS
 from rankloop.search.features.query_terms import WHOLE, query_terms
-from rankloop.search.features.text import frequencies
+from rankloop.search.features.text import InField
 
 if TYPE_CHECKING:
     from rankloop.search.features.features import Features
@@ -51,7 +51,7 @@ def _terms(one: Candidates, field: str) -> tuple[dict[str, float | str], ...]:
     """Each query term with its tf in the document, and its df and idf in the field."""
     words = query_terms(one.query.plain, one.snapshot, field)
     segment, document = one.snapshot.locate(int(one.rows[0]))
-    tf = frequencies(one.snapshot, segment, np.array([document]), field, words)[0]
+    tf = InField(one.snapshot, segment, np.array([document]), field, words).frequencies()[0]
     return tuple(
         {"term": term, "tf": float(tf[at]), "df": float(words.df[at]), "idf": float(words.idf[at])}
         for at, term in enumerate(words.terms)

@@ -17,7 +17,7 @@ from rankloop.search.features.click_history import ClickHistory
 from rankloop.search.features.families import CLICKS, MEANING, NEEDS, QUERY, broadcast, clicked, versions
 from rankloop.search.features.kernels import PROXIMITY, STATISTICS
 from rankloop.search.features.query_terms import WHOLE, QueryTerms, query_terms, whole_fields
-from rankloop.search.features.text import TEXT, frequencies, proximities, text_statistics
+from rankloop.search.features.text import TEXT, InField, proximities, text_statistics
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.vectors import similarities
@@ -185,11 +185,11 @@ class Features(Stage):
         for segment, inside in _pieces(found, terms):
             documents = found.rows[inside] - segment.base
             for field, families in text.items():
-                given = (found.snapshot, segment, documents, field, words[field])
-                tf = frequencies(*given)
+                here = InField(found.snapshot, segment, documents, field, words[field])
+                tf = here.frequencies()
                 for compute, (to, names, which) in families.items():
                     where = (inside, to) if isinstance(to, slice) else np.ix_(inside, to)
-                    out[where] = compute(*given, tf, names)[:, which]
+                    out[where] = compute(here, tf, names)[:, which]
         for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
                 found.query.check_time()
