@@ -18,17 +18,16 @@ _OPTIONAL = ("score", "propensity", "dwell", "conversion")
 _WHOLE = ("original_position", *PLACES)
 
 
-def frame_of_lines(path: Path, kind: str, faults: Faults, names: Mapping[str, str] | None = None) -> Any:
+def frame_of_lines(path: Path, kind: str, faults: Faults) -> Any:
     """A polars frame of the lines ("csv" or "jsonl") that are records of a log; `faults` has the others.
 
-    `names` has the file's names of our columns. Slower than a reader of whole files.
+    Slower than a reader of whole files.
     """
     import polars as pl
 
-    theirs = {name: (names or {}).get(name, name) for name in REQUIRED}
     good = io.BytesIO()
     text = io.TextIOWrapper(good, encoding="utf-8", newline="", write_through=True)
-    lines = _csv_lines(path, faults, theirs, text) if kind == "csv" else _json_lines(path, faults, theirs)
+    lines = _csv_lines(path, faults, text) if kind == "csv" else _json_lines(path, faults)
     count = 0
     for line in lines:
         text.write(line)
@@ -41,7 +40,7 @@ def frame_of_lines(path: Path, kind: str, faults: Faults, names: Mapping[str, st
     return pl.read_ndjson(good, infer_schema_length=None)
 
 
-def _json_lines(path: Path, faults: Faults, theirs: Mapping[str, str]) -> Iterator[str]:
+def _json_lines(path: Path, faults: Faults) -> Iterator[str]:
     with path.open(encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -53,13 +52,13 @@ def _json_lines(path: Path, faults: Faults, theirs: Mapping[str, str]) -> Iterat
                 continue
             if not isinstance(record, dict):
                 faults.line(number, "is not an object")
-            elif (wrong := _wrong(record, theirs)) is not None:
+            elif (wrong := _wrong(record)) is not None:
                 faults(number, *wrong, "correct the line")
             else:
                 yield json.dumps(record) + "\n"
 
 
-def _csv_lines(path: Path, faults: Faults, theirs: Mapping[str, str], text: Any) -> Iterator[str]:
+def _csv_lines(path: Path, faults: Faults, text: Any) -> Iterator[str]:
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         rows = csv.reader(file)
         head = next(rows, [])
@@ -78,30 +77,27 @@ def _csv_lines(path: Path, faults: Faults, theirs: Mapping[str, str], text: Any)
                 continue
             if len(row) != len(head):
                 faults.line(number, f"has {len(row)} values where the head has {len(head)}")
-            elif (wrong := _wrong(dict(zip(head, row, strict=True)), theirs)) is not None:
+            elif (wrong := _wrong(dict(zip(head, row, strict=True)))) is not None:
                 faults(number, *wrong, "correct the line")
             else:
                 writer.writerow(row)
                 yield ""
 
 
-def _wrong(record: Mapping[str, Any], theirs: Mapping[str, str]) -> tuple[str, str] | None:
+def _wrong(record: Mapping[str, Any]) -> tuple[str, str] | None:
     """The field of a record that is wrong, and why."""
-    listed = [name for name in theirs.values() if isinstance(record.get(name), list)]
+    listed = [name for name in REQUIRED if isinstance(record.get(name), list)]
     if len({len(record[name]) for name in listed}) > 1:
         return listed[0], "the lists of one page are not equally long"
     for name in REQUIRED:
-        column = theirs[name]
-        made = (
-            listed and name in ("position", "session") and column not in record
-        )  # from the lists themselves
-        values = record[column] if column in listed else [record.get(column)]
+        made = listed and name in ("position", "session") and name not in record  # from the lists
+        values = record[name] if name in listed else [record.get(name)]
         for value in values if not made else ():
             if value is None or value == "":
-                return column, "it is missing"
+                return name, "it is missing"
             if name in _NUMBERS and not _is_number(value, whole=name == "position"):
                 wanted = "a whole number from 1" if name == "position" else "a number from 0"
-                return column, f"wanted {wanted}, got {str(value)[:40]!r}"
+                return name, f"wanted {wanted}, got {str(value)[:40]!r}"
     return _wrong_option(record)
 
 

@@ -61,10 +61,10 @@ def mapping_of(schema: Manifest, *, shards: int = 1, replicas: int = 1) -> Json:
     }
 
 
-def schema_of(mapping: Mapping[str, Any], analyser: Analyser | None = None) -> Manifest:
+def schema_of(mapping: Mapping[str, Any]) -> Manifest:
     """The schema that `mapping_of` kept; of an index that rankloop did not make, what its mapping suggests.
 
-    There text, keyword, number and date fields at the top are taken, with `analyser` for the words.
+    There text, keyword, number and date fields at the top are taken.
     """
     saved = mapping.get("_meta", {}).get(META)
     if saved is not None:
@@ -75,7 +75,7 @@ def schema_of(mapping: Mapping[str, Any], analyser: Analyser | None = None) -> M
         kind = _kind(declared.get("type", "object"))
         if kind is not None and name not in ("id", "_id"):
             found[name] = Field(kind)
-    return Manifest(found, analyser or Analyser())
+    return Manifest(found, Analyser())
 
 
 def _kind(type_: str) -> str | None:
