@@ -3,7 +3,7 @@
 RANKLOOP_DATA=... python benchmarks/text_reranking.py LISTS
     [--write]               write the lists: judged ones, and the first results of a tuned BM25
     [--part valid | test]   order the lists by trees with and without text features
-    [--scores FILE]         and by the scores that `cross_encoders.py` gave these lists
+    [--scores FILE]         by scores that `cross_encoders.py` gave these lists, and by trees that see them
     [--encoders]            order them by vectors of texts, by one that learned, and by late interaction
     [--tuned n]             that one learns from so many queries; without --encoders trees see its cosines too
     [--latency]             the CPU time that each takes for 100 candidates
@@ -57,6 +57,7 @@ def main() -> None:
     else:
         lists, _ = read_lists(options.lists)
         table, baseline = ("encoders", "MiniLM, title") if options.encoders else ("trees", "trees")
+        table = "cross-encoders" if options.scores else table
         order = by_encoders if options.encoders else by_trees
         judged = {qid: qrels[qid] for qid in lists[options.part].qid.tolist()}
         orders = order(lists, options, data, texts, qrels)
@@ -131,8 +132,6 @@ def by_trees(lists: dict, options: Any, data: Path, texts: dict, qrels: dict) ->
     part = options.part
     parts = {name: lists[name] for name in ("train", "valid", part)}
     sets = described_sets(documents, parts, texts, qrels)
-    among = {name: compared(one, documents, texts) for name, one in parts.items()}
-    near = {name: {key: one[key] for key in one if key.endswith(")")} for name, one in among.items()}
     print(
         f"\n{POOL} candidates of the tuned BM25; {lists[part].n_queries:,} queries; unjudged = 0", flush=True
     )
@@ -140,17 +139,19 @@ def by_trees(lists: dict, options: Any, data: Path, texts: dict, qrels: dict) ->
     for when in ("before", "after"):
         if f"{part}/{when}" in given:
             orders[f"cross-encoder, {when} training"] = given[f"{part}/{when}"]
-    columns: dict[str, dict] = {
-        "trees": {name: {} for name in sets},
-        "trees with MiniLM's cosines": near,
-        "trees with these among all films": among,
-    }
+    among = {name: compared(one, documents, texts) for name, one in parts.items()}
+    near = {name: {key: one[key] for key in one if key.endswith(")")} for name, one in among.items()}
+    columns: dict[str, dict] = {"trees": {name: {} for name in sets}}
     if given:
         score = {name: {"cross": given[f"{name}/crossed"]} for name in sets}
-        columns["trees with the cross-encoder's score"] = score
-        columns["trees with both"] = {name: near[name] | score[name] for name in sets}
+        columns["trees with its score"] = score
+        columns["trees with its score and MiniLM's cosines"] = {
+            name: near[name] | score[name] for name in sets
+        }
+    else:
+        columns |= {"trees with MiniLM's cosines": near, "trees with these among all films": among}
     trained = "trees with these and a trained encoder's"
-    if options.tuned:
+    if options.tuned and not given:
         learned = {qid: texts[qid] for qid in lists["train"].qid.tolist()[: options.tuned]}
         cosines = trained_encoder(documents, learned, qrels)
         columns[trained] = {name: of | {"trained(title)": cosines(parts[name])} for name, of in among.items()}

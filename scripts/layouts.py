@@ -329,7 +329,11 @@ LAYOUTS = {
     },
     **{
         f"text_reranking/{name}": Layout({"": "{who}", "NDCG@10": MEAN, f"less {first}": "{against}"})
-        for name, first in {"trees": "the trees", "encoders": "MiniLM, title"}.items()
+        for name, first in {
+            "trees": "the trees",
+            "encoders": "MiniLM, title",
+            "cross-encoders": "the trees",
+        }.items()
     },
     "cross_encoders/throughput": Layout(
         {

@@ -156,7 +156,7 @@ def test_the_command_prints_a_table_and_what_is_missed(tmp_path, capsys, monkeyp
     monkeypatch.setattr(sys, "argv", ["nulls.py", "--quick", "--json", str(tmp_path / "cells.json")])
     assert nulls.main() == 1, "a miss that nothing says is a failure"
     shown = capsys.readouterr().out
-    assert "1 of 4 cells hold; of 1 outside the bar the result says so; 2 are missed, 1 of them" in shown
+    assert "1 of 4 cells hold; of 1 outside the bar the result says so; 2 missed, 1 of them" in shown
     assert "SAID: a warning says so in 96%" in shown
     assert "missed: c, bad: 9.0%" in shown
     written = json.loads((tmp_path / "cells.json").read_text())["section"]
@@ -185,7 +185,7 @@ def test_a_section_is_replaced_in_the_file_and_the_table_on_its_page(tmp_path, c
     assert "earlier" not in text
     assert "| b | new | coverage | 10.0% | 100 | 87.9% to 100.0% | the reason |" in text
     assert "| c | x | coverage | 2.0% | 100 | 87.9% to 100.0% | not explained by the result |" in text
-    assert "1 of 3 cells hold; 2 are missed; 5 minutes of CPU time" in text
+    assert "1 of 3 cells hold; 2 missed; 5 minutes of CPU time" in text
     page.write_text("no marks")
     with pytest.raises(SystemExit, match="needs a line"):
         nulls.main()

@@ -25,7 +25,7 @@ def summary(found: list[Cell]) -> list[str]:
     """How many cells hold, of how many the result says why not, and which are missed for no known reason."""
     missed = [one for one in found if one.state == "missed"]
     unknown = [one for one in missed if not one.note]
-    lines = [f"\n{_count(found)}; {len(missed)} are missed"]
+    lines = [f"\n{_count(found)}; {len(missed)} missed"]
     if missed:
         lines[0] += f", {len(missed) - len(unknown)} of them for a known reason"
     return [*lines, *(f"missed: {one.subject}, {one.condition}: {one.value:.1%}" for one in unknown)]
@@ -43,7 +43,7 @@ def markdown(sections: dict[str, Section]) -> str:
     outside = {state: [one for one in every if one.state == state] for state in ("missed", "said")}
     minutes = sum(section.cpu_minutes for section in sections.values())
     lines = [
-        f"{_count(every)}; {len(outside['missed'])} are missed; {minutes:.0f} minutes of CPU time. "
+        f"{_count(every)}; {len(outside['missed'])} missed; {minutes:.0f} minutes of CPU time. "
         "The seeds are constants in the files of `benchmarks/null_lab`, so a run gives the same cells again.",
         "",
         *_outside("Missed", outside["missed"]),
