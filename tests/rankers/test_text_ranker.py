@@ -294,7 +294,7 @@ def test_documents_are_shared_not_copied(folder, judged):
 # Bad input
 
 
-def test_what_is_missing_is_said(folder, judged, fitted, tmp_path):
+def test_what_is_missing_is_said(folder, judged, fitted, tmp_path, monkeypatch):
     data, documents = judged
     with pytest.raises(ValueError, match="has no query_text"):
         TextRanker(folder, documents=documents).fit(data.replace(query_text=None))
@@ -308,6 +308,10 @@ def test_what_is_missing_is_said(folder, judged, fitted, tmp_path):
         fitted.predict(np.zeros((2, 3)))
     with pytest.raises(FileNotFoundError, match="rankloop encoders get minilm-full"):
         TextRanker(str(tmp_path / "none"), documents=documents).fit(data)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"for the folder here write \./mine"):
+        TextRanker("mine", documents=documents).fit(data)
     for name, value in {
         "epochs": 0,
         "accumulate": 0,

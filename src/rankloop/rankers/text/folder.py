@@ -33,6 +33,10 @@ def model_folder(name: str | Path) -> Path:
                 "weights in single precision: run rankloop encoders get minilm-full, or name a folder with "
                 f"config.json, {TOKENIZER} and model.safetensors"
             )
+    if not own and Path(name).is_dir():
+        raise FileNotFoundError(
+            f"no pretrained model {name!r} in {cache_folder()}; for the folder here write ./{name}"
+        )
     raise FileNotFoundError(
         f"no pretrained model {str(name)!r} on this machine (looked in {', '.join(map(str, places))}): a "
         f"folder with config.json, {TOKENIZER} and model.safetensors is needed; name such a folder, or run: "
