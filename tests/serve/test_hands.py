@@ -164,6 +164,10 @@ def test_shadow_and_canary_from_the_page(desk):
     client.post("/dashboard/canary", data=ours | {"share": "1"})
     client.post("/dashboard/shadow", data=ours)
     assert (service.registry.roles().canary, service.registry.roles().shadow) == (None, None)
+    told = [
+        (one.act, one.detail.get("version"), one.detail.get("share")) for one in past_acts(service.store)[:2]
+    ]
+    assert told == [("end shadow", worse, None), ("end canary", worse, None)]
     assert read(client.post("/dashboard/canary", data=ours | {"version": worse, "share": "0"}), 400)
 
 

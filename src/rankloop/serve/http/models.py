@@ -74,7 +74,10 @@ async def roll_back(request: Request) -> Response:
 async def shadow(request: Request, body: RoleRequest) -> Response:
     """Let a version rank pages that are not shown; without a version, end it."""
     return await _changed(
-        request, lambda service: service.versions.shadow(body.version), "shadow", version=body.version
+        request,
+        lambda service: service.versions.shadow(body.version),
+        "shadow" if body.version else "end shadow",
+        version=body.version or service_of(request).versions.live.roles.shadow,
     )
 
 
@@ -84,9 +87,9 @@ async def canary(request: Request, body: RoleRequest) -> Response:
     return await _changed(
         request,
         lambda service: service.versions.canary(body.version, body.share),
-        "canary",
-        version=body.version,
-        share=body.share,
+        "canary" if body.version else "end canary",
+        version=body.version or service_of(request).versions.live.roles.canary,
+        share=body.share if body.version else None,
     )
 
 

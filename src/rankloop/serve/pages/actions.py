@@ -60,7 +60,11 @@ async def shadow(request: Request, fields: Fields) -> Response:
     """Let a version rank pages that are not shown; without a version, end it."""
     version = fields.get("version") or None
     return await _changed(
-        request, fields, lambda versions: versions.shadow(version), "shadow", version=version
+        request,
+        fields,
+        lambda versions: versions.shadow(version),
+        "shadow" if version else "end shadow",
+        version=version or service_of(request).versions.live.roles.shadow,
     )
 
 
@@ -72,7 +76,14 @@ async def canary(request: Request, fields: Fields) -> Response:
     def change(versions: "Versions") -> None:
         versions.canary(version, _share(fields))
 
-    return await _changed(request, fields, change, "canary", version=version, share=fields.get("share", ""))
+    return await _changed(
+        request,
+        fields,
+        change,
+        "canary" if version else "end canary",
+        version=version or service_of(request).versions.live.roles.canary,
+        share=fields.get("share", "") if version else None,
+    )
 
 
 @router.post("/experiments")
