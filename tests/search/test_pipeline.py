@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from rankloop.search import Index, Pipeline, Stage, first
+from rankloop.rankers import FeatureSum
+from rankloop.search import Features, Index, Pipeline, Remembered, Stage, first, load_pipeline
 
 
 @pytest.fixture
@@ -63,3 +64,22 @@ def test_wrong_stages_say_so(index):
         found.scored([1.0])
     with pytest.raises(ValueError, match="needs one row per candidate"):
         found.with_column("x", np.zeros(2))
+
+
+def test_what_is_remembered_is_saved_and_served(index, tmp_path):
+    ranker = FeatureSum({"bm25(title)": 1.0}, features=("bm25(title)",))
+    plain = index.retriever() >> Features(("bm25(title)",)) >> ranker >> first(3)
+    last = str(plain("fox").ids[-1])
+    memory = Remembered({"Fox ": {last: 99.0, "404": 1.0}})
+    search = Pipeline((*plain.stages[:3], memory, plain.stages[3]))
+    assert str(search("fox").ids[0]) == last
+    assert search("end").ids.tolist() == plain("end").ids.tolist(), "another query"
+    search.save(tmp_path / "search.zip")
+    again = load_pipeline(tmp_path / "search.zip", index)
+    assert again.remembered.shifts == {"fox": {last: 99.0, "404": 1.0}}
+    assert again.fingerprint == search.fingerprint != plain.fingerprint
+    assert again("FOX").ids.tolist() == search("fox").ids.tolist()
+    rescored = again.rescore("fox", [last])
+    assert rescored.scores[0] == pytest.approx(plain.rescore("fox", [last]).scores[0] + 99.0)
+    assert repr(memory) == "Remembered(1 query)"
+    assert plain.remembered is None

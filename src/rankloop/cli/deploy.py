@@ -108,7 +108,13 @@ def _ranker(path: Path, engine: "Engine") -> "Ranker":
     except ValueError as error:
         if "pipeline" not in str(error):
             raise
-    found: Ranker = load_pipeline(file, engine).ranker
+    search = load_pipeline(file, engine)
+    if search.remembered is not None:
+        typer.echo(
+            "rankloop: what the pipeline remembers of clicks stays here; an engine ranks by features",
+            err=True,
+        )
+    found: Ranker = search.ranker
     return found
 
 

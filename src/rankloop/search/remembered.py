@@ -34,7 +34,7 @@ class Remembered(Stage):
         return given.scored(given.scores + self.shift(given.query.text, given.ids.tolist()))
 
     def __repr__(self) -> str:
-        return f"Remembered({len(self.shifts):,} queries)"
+        return f"Remembered({len(self.shifts):,} {'query' if len(self.shifts) == 1 else 'queries'})"
 
     def shift(self, query: str, ids: "list[str]") -> Floats:
         """What is added to the score of each document."""
