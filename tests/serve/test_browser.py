@@ -214,7 +214,7 @@ def test_the_ranking_changes_after_learning_from_clicks(tmp_path, browser, monke
             service.versions.reload()
             page.reload()
             after = shown(page)
-            page.goto("/dashboard")
+            page.goto("/dashboard", timeout=120_000)  # its kernels are compiled now
             expect(page.locator("#learning ~ .scroll")).to_contain_text("promoted")
             page.get_by_role("link", name="report").click()
             expect(page.get_by_role("heading", level=1)).to_be_visible()
