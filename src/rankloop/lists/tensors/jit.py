@@ -9,11 +9,16 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["jit", "runs_on", "tl"]
+__all__ = ["INTERPRETED", "jit", "runs_on", "tl"]
 
 _INSTALLED = find_spec("triton") is not None
 
 tl: Any = import_module("triton.language") if _INSTALLED else None
+
+# For kernels: whether they are interpreted, and have no instructions of the device.
+INTERPRETED: Any = os.environ.get("TRITON_INTERPRET") == "1"
+if _INSTALLED:
+    INTERPRETED = tl.constexpr(INTERPRETED)
 
 
 def jit(function: Callable[..., Any]) -> Any:
@@ -23,4 +28,4 @@ def jit(function: Callable[..., Any]) -> Any:
 
 def runs_on(device: Any) -> bool:
     """Whether the kernels can run where these tensors are."""
-    return _INSTALLED and (device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")
+    return _INSTALLED and (device.type == "cuda" or bool(INTERPRETED))

@@ -15,11 +15,11 @@ from __future__ import annotations
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import tile_of
 
-__all__ = ["pair_kernel"]
+__all__ = ["pair_kernel", "pair_terms", "softplus"]
 
 
 @jit
-def _softplus(behind):  # type: ignore[no-untyped-def]
+def softplus(behind):  # type: ignore[no-untyped-def]
     """log2(1 + 2^behind); log2(1 + t) / t is a polynomial, accurate to 3e-7 from 0 to 1."""
     t = tl.exp2(-tl.abs(behind))
     near = 0.25600967 + t * (-0.155351803 + t * (0.063607842 - t * 0.0123194593))
@@ -28,7 +28,7 @@ def _softplus(behind):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: ignore[no-untyped-def]
+def pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: ignore[no-untyped-def]
     """Lambda, Hessian and cost of pairs of weight x, where the row is `ahead` (to base 2) of the other.
 
     x > 0: the row is the preferred one. There are no branches: signs are moved as bits, and 1 / (1 + e) is
@@ -46,7 +46,7 @@ def _pair_terms(x, ahead, HESSIAN: tl.constexpr, VALUE: tl.constexpr):  # type: 
     if HESSIAN:
         hess = tl.abs(x) * (wrong * right)
     if VALUE:
-        cost = tl.abs(x) * _softplus(behind)
+        cost = tl.abs(x) * softplus(behind)
     return lambda_, hess, cost
 
 
@@ -122,7 +122,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                 other = tl.load(order + start + met, mask=inside, other=0)
                 x *= tl.where(more > 0, w_i, tl.load(weights + other, mask=inside, other=0.0)[:, None])
             if VALUE:
-                costs += tl.sum(tl.abs(x) * _softplus(tl.where(more > 0, t_j - t_i, t_i - t_j)), 0)
+                costs += tl.sum(tl.abs(x) * softplus(tl.where(more > 0, t_j - t_i, t_i - t_j)), 0)
             root = tl.rsqrt(e_i + e_j)
             part = root * root
             x *= part
@@ -181,7 +181,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
             x *= tl.where(x > 0, w_i, w_j)
         if SHRINK:
             x *= tl.where(shrinks, 1.0 / (0.01 + tl.abs(gap)), 1.0)
-        # Costs: the logistic loss by `_pair_terms`, or a hinge. Each row adds up its own side in registers.
+        # Costs: the logistic loss by `pair_terms`, or a hinge. Each row adds up its own side in registers.
         if CURVE == 0:
             if KIND == 4:  # the row's own amount, against the other's
                 apart = tl.where(i != j, 1.0, 0.0)
@@ -189,7 +189,7 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                 x *= apart
                 if WEIGHTED:
                     y *= w_j
-                pair_lambda, pair_hess, pair_cost = _pair_terms(-y, base2 * gap, HESSIAN, VALUE)
+                pair_lambda, pair_hess, pair_cost = pair_terms(-y, base2 * gap, HESSIAN, VALUE)
                 lambda_ += tl.sum(pair_lambda, 0)
                 hess += tl.sum(pair_hess, 0)
                 costs += tl.sum(pair_cost, 0)
@@ -199,15 +199,15 @@ def pair_kernel(  # type: ignore[no-untyped-def]
                 if WEIGHTED:
                     y_j = y_i * w_j
                     y_i *= w_i
-                pair_lambda, pair_hess, pair_cost = _pair_terms(y_i, base2 * gap, HESSIAN, VALUE)
+                pair_lambda, pair_hess, pair_cost = pair_terms(y_i, base2 * gap, HESSIAN, VALUE)
                 lambda_ += tl.sum(pair_lambda, 0)
                 hess += tl.sum(pair_hess, 0)
                 costs += tl.sum(pair_cost, 0)
-                pair_lambda, pair_hess, pair_cost = _pair_terms(-y_j, base2 * gap, HESSIAN, VALUE)
+                pair_lambda, pair_hess, pair_cost = pair_terms(-y_j, base2 * gap, HESSIAN, VALUE)
                 lambda_ += tl.sum(pair_lambda, 0)
                 hess += tl.sum(pair_hess, 0)
                 costs += tl.sum(pair_cost, 0)
-            pair_lambda, pair_hess, pair_cost = _pair_terms(x, base2 * gap, HESSIAN, VALUE)
+            pair_lambda, pair_hess, pair_cost = pair_terms(x, base2 * gap, HESSIAN, VALUE)
             lambda_ += tl.sum(pair_lambda, 0)
             if HESSIAN:
                 hess += tl.sum(pair_hess, 0)

@@ -12,6 +12,7 @@ from rankloop.losses.cuda.judged import judged_lambdas
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums, order_of, sort_and_best, sort_of
 from rankloop.losses.cuda.pairs import HINGE, SQUARED_HINGE, PairForm, pair_lambdas
 from rankloop.losses.cuda.place_means import DISCOUNT, RANK, SHARE, place_means
+from rankloop.losses.cuda.ring import ring_lambdas, takes
 from rankloop.losses.cuda.terms import ranks
 from rankloop.losses.cuda.ties import device_ties
 from rankloop.losses.hinge import Hinge
@@ -39,6 +40,8 @@ def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Par
 
 
 def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    if takes(chosen, lists):
+        return ring_lambdas(chosen, lists, **wanted)
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):
         gain = gains(lists.labels, chosen.gain)

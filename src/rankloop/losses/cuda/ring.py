@@ -1,0 +1,64 @@
+"""LambdaRank under NDCG and DCG on a device in two launches: places, then pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankloop._extras import require
+from rankloop.lists.tensors.gains import gains
+from rankloop.losses.cuda.lists import DeviceLists
+from rankloop.losses.cuda.places import place_kernel
+from rankloop.losses.cuda.ring_kernel import cost_kernel, ring_kernel
+from rankloop.losses.cuda.spans import programs
+from rankloop.losses.lambdarank import LambdaRank
+
+__all__ = ["ring_lambdas", "takes"]
+
+_MANY = 2**18  # rows from which tiles of 128 rows fill a device; below, tiles of 32
+
+Tensor = Any
+Parts = tuple[Tensor, Tensor, Tensor]
+
+
+def takes(chosen: LambdaRank, lists: DeviceLists) -> bool:
+    """Whether the loss is one of these: all pairs of lists, weighted by discounts and gains alone."""
+    plain = chosen.truncation is None and not (chosen.norm_gap or chosen.norm_list)
+    return plain and chosen.metric in ("ndcg", "dcg") and lists.pairs is None
+
+
+def ring_lambdas(chosen: LambdaRank, lists: DeviceLists, *, curved: bool, valued: bool) -> Parts:
+    """Value, gradient and Hessian; without `curved` or `valued` that part is zero."""
+    torch = require("torch", "neural")
+    rows, n_lists, offsets = lists.n_documents, lists.n_lists, lists.offsets
+    tile = 4 if rows >= _MANY else 1
+    block = 32 * tile
+    # Short lists leave most further tiles empty: a program looks at several of them.
+    each = 8 if rows >= _MANY and rows < block * n_lists else 1
+    grid = programs(n_lists, rows, block, each)
+    # One piece of memory for all between the launches, and one for the results.
+    like = {"dtype": torch.float32, "device": lists.scores.device}
+    slots = n_lists + (grid[0] - n_lists) * each
+    discount, within, units, factors, cost = torch.empty(2 * rows + 2 * n_lists + slots, **like).split(
+        (rows, rows, n_lists, n_lists, slots)
+    )
+    made = torch.empty(-(-rows // 4) * 4 * (1 + curved) + n_lists, **like)
+    gradient, value = made[:rows], made[made.shape[0] - n_lists :]
+    hessian = made[-(-rows // 4) * 4 :][:rows] if curved else gradient
+    labels, exp = lists.labels, chosen.gain == "exp2"
+    if not isinstance(chosen.gain, str):
+        labels = gains(labels, chosen.gain)
+    place_kernel[grid](
+        lists.scores, labels, offsets, discount, within, units, factors, n_lists, rows, each,
+        EXP=exp, IDEAL=chosen.metric == "ndcg", BLOCK=block, WIDTH=16, num_warps=1,
+    )  # fmt: skip
+    ring_kernel[grid](
+        lists.scores, labels, lists.weights[0], discount, within, units, factors, offsets,
+        gradient, hessian, cost, n_lists, rows, each, chosen.sigma, EXP=exp,
+        WEIGHTED=lists.weight is not None, HESSIAN=curved, VALUE=valued, ROWS=tile, COLUMNS=4, ONCE=tile == 4,
+        num_warps=1,
+    )  # fmt: skip
+    if valued:
+        cost_kernel[(-(-n_lists // 128),)](cost, offsets, value, n_lists, BLOCK=block, WIDTH=128, num_warps=1)
+    else:
+        value = value.zero_()
+    return value, gradient, hessian if curved else value.new_zeros(1)
