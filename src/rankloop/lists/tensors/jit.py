@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 __all__ = ["INTERPRETED", "jit", "runs_on", "tl"]
@@ -22,8 +23,11 @@ if _INSTALLED:
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """A kernel, or a part of one."""
-    return import_module("triton").jit(function) if _INSTALLED else function
+    """A kernel, or a part of one. One list alone is no special case: Triton 3.6 fails to compile searches for it."""
+    if not _INSTALLED:
+        return function
+    named = [name for name in ("n_lists",) if name in signature(function).parameters]
+    return import_module("triton").jit(function, do_not_specialize=named)
 
 
 def runs_on(device: Any) -> bool:

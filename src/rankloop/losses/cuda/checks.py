@@ -1,7 +1,8 @@
-"""Whether the kernels on a device can take the input: one pass over everything, one number copied back.
+"""Whether the kernels on a device can take the input: one pass over everything, one number for the host.
 
 The kernels start before that number arrives: wrong offsets are replaced by zeros on the device, which makes
-all lists empty.
+all lists empty. Kernels that read every row once check it themselves (`Limits`): they take a list whose
+offsets are wrong as empty, and write the number straight into memory of the host.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.lists import DevicePairs
 from rankloop.losses.loss import Loss
 
-__all__ = ["HIGHEST", "InputCheck", "check_input"]
+__all__ = ["HIGHEST", "InputCheck", "Limits", "check_input", "limits_of", "sound_list", "sound_rows"]
 
 HIGHEST = 60.0  # 2^label and its square stay far from the end of float32
 _LARGEST = 3e38
@@ -26,7 +27,7 @@ Tensor = Any
 class _Mailbox(NamedTuple):
     """Where the number arrives on the host, and what tells that it has."""
 
-    copied: Tensor
+    number: Tensor
     event: Any
 
 
@@ -39,7 +40,7 @@ class InputCheck:
     def __init__(self, good: Tensor) -> None:
         self.good, self.event = good, None
         if good.is_cuda:
-            self.copied, self.event = _mailbox(good)
+            self.copied, self.event = _mailbox(good.device)
             self.copied.copy_(good, non_blocking=True)
             self.event.record()
 
@@ -51,14 +52,61 @@ class InputCheck:
         return not bool(self.copied)
 
 
-def _mailbox(good: Tensor) -> _Mailbox:
+class Limits:
+    """What a kernel that checks its input needs: where to write a 0, and between what labels must lie."""
+
+    def __init__(self, device: Any, lowest: float, highest: float) -> None:
+        self.lowest, self.highest = lowest, highest
+        self.good, self.event = _mailbox(device)
+        self.good.fill_(1)
+
+    def checked(self) -> None:
+        """The kernel was started."""
+        if self.event is not None:
+            self.event.record()
+
+    def is_bad(self) -> bool:
+        if self.event is not None:
+            self.event.synchronize()
+        return not int(self.good)
+
+
+def _mailbox(device: Any) -> _Mailbox:
     made: dict[Any, _Mailbox] = _mailboxes.__dict__
-    key = str(good.device)
+    key = str(device)
     if key not in made:
         torch = require("torch", "neural")
-        with torch.cuda.device(good.device):
-            made[key] = _Mailbox(torch.empty(1, dtype=good.dtype, pin_memory=True), torch.cuda.Event())
+        if device.type != "cuda":
+            return _Mailbox(torch.ones(1, dtype=torch.int64), None)
+        with torch.cuda.device(device):
+            made[key] = _Mailbox(torch.empty(1, dtype=torch.int64, pin_memory=True), torch.cuda.Event())
     return made[key]
+
+
+def limits_of(chosen: Loss, scores: Tensor, labels: Tensor, *others: Tensor | None) -> Limits | None:
+    """For a kernel that checks itself; `others` are offsets, weights and weights of lists. None: wrong shapes."""
+    if not _fit(scores, labels, *others):
+        return None
+    return Limits(scores.device, *_labels_between(chosen))
+
+
+def _fit(
+    scores: Tensor, labels: Tensor, offsets: Tensor, weight: Tensor | None, query_weight: Tensor | None
+) -> bool:
+    if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1:
+        return False
+    rows, n_lists = scores.shape[0], offsets.shape[0] - 1
+    if rows == 0 or n_lists < 1 or (weight is not None and weight.shape != scores.shape):
+        return False
+    return query_weight is None or query_weight.shape == (n_lists,)
+
+
+def _labels_between(chosen: Loss) -> tuple[float, float]:
+    gain = getattr(chosen, "gain", "linear")
+    highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
+    if getattr(chosen, "max_label", None) is not None:
+        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
+    return -_LARGEST if chosen.signed_labels else 0.0, highest
 
 
 def check_input(
@@ -72,22 +120,15 @@ def check_input(
 ) -> InputCheck | None:
     """Good where the CPU's checks would pass and no label is too high for float32; None for wrong shapes."""
     torch = require("torch", "neural")
-    if scores.ndim != 1 or scores.shape != labels.shape or offsets.ndim != 1:
+    if not _fit(scores, labels, offsets, weight, query_weight):
         return None
-    rows, n_lists = scores.shape[0], offsets.shape[0] - 1
-    if rows == 0 or n_lists < 1 or (weight is not None and weight.shape != scores.shape):
-        return None
-    if query_weight is not None and query_weight.shape != (n_lists,):
-        return None
-    gain = getattr(chosen, "gain", "linear")
-    highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
-    if getattr(chosen, "max_label", None) is not None:
-        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
+    rows, n_lists, gain = scores.shape[0], offsets.shape[0] - 1, getattr(chosen, "gain", "linear")
+    lowest, highest = _labels_between(chosen)
     good = torch.ones(1, dtype=torch.int64, device=scores.device)
     _check_kernel[(-(-max(rows, n_lists + 1) // _ROWS),)](
         scores, labels, offsets, labels if weight is None else weight,
         labels if query_weight is None else query_weight, good, rows, n_lists,
-        -_LARGEST if chosen.signed_labels else 0.0, highest, _LARGEST,
+        lowest, highest, _LARGEST,
         WHOLE=isinstance(gain, tuple), WEIGHTED=weight is not None, LISTED=query_weight is not None,
         ROWS=_ROWS,
     )  # fmt: skip
@@ -102,6 +143,30 @@ def _joined(pairs: DevicePairs, offsets: Tensor, rows: int) -> Tensor:
     edges = offsets[1:].contiguous()
     together = torch.searchsorted(edges, better, right=True) == torch.searchsorted(edges, worse, right=True)
     return (inside & together).all()
+
+
+@jit
+def sound_rows(s, y, weights, i, there, lowest, highest, WEIGHTED: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Whether scores are finite, and labels and weights within their limits."""
+    good = (s >= -3e38) & (s <= 3e38) & (y >= lowest) & (y <= highest)
+    if WEIGHTED:
+        w = tl.load(weights + i, mask=there, other=0.0)
+        good &= (w >= 0.0) & (w <= 3e38)
+    return good | ~there
+
+
+@jit
+def sound_list(offsets, by_list, q, n_lists, rows, LISTED: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Where a list starts and ends, an empty one where that is wrong; and whether it is right."""
+    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    good = (start >= 0) & (stop >= start) & (stop <= rows)
+    begin = tl.where(good, start, 0)
+    end = tl.where(good, stop, 0)
+    good &= ((q != 0) | (start == 0)) & ((q != n_lists - 1) | (stop == rows))
+    if LISTED:
+        w = tl.load(by_list + q)
+        good &= (w >= 0.0) & (w <= 3e38)
+    return begin, end, good
 
 
 @jit

@@ -6,6 +6,7 @@ from typing import Any
 
 from rankloop.lists.tensors.gains import gains
 from rankloop.lists.tensors.jit import jit, tl
+from rankloop.losses.cuda.checks import sound_list, sound_rows
 from rankloop.losses.cuda.draws import uniform_at
 from rankloop.losses.cuda.lists import DeviceLists
 from rankloop.losses.cuda.outcome import list_factor, outcome
@@ -41,10 +42,16 @@ def _cross_entropy(
     lists: DeviceLists, amounts: Tensor, mass: int, wanted: dict[str, bool], seed: int = 0
 ) -> Parts:
     made = outcome(lists, curved=wanted["curved"])
+    limits = lists.limits
+    lowest, highest = (0.0, 0.0) if limits is None else (limits.lowest, limits.highest)
     _entropy_kernel[(lists.n_lists,)](
         lists.scores, lists.labels, amounts, *lists.weights, lists.offsets, *made, draw_key(seed),
-        MASS=mass, **lists.switches, HESSIAN=wanted["curved"], WIDTH=128, num_warps=1,
+        lists.offsets if limits is None else limits.good, lists.n_documents, lists.n_lists, lowest, highest,
+        MASS=mass, **lists.switches, CHECKED=limits is not None, HESSIAN=wanted["curved"], WIDTH=128,
+        num_warps=1,
     )  # fmt: skip
+    if limits is not None:
+        limits.checked()
     return made
 
 
@@ -61,12 +68,23 @@ def _mass(amounts, i, there, most, key, MASS: tl.constexpr):  # type: ignore[no-
 
 @jit
 def _entropy_kernel(  # type: ignore[no-untyped-def]
-    scores, labels, amounts, weights, by_list, offsets, value, gradient, hessian, key,
-    MASS: tl.constexpr, WEIGHTED: tl.constexpr, LISTED: tl.constexpr, CONTRAST: tl.constexpr,
-    HESSIAN: tl.constexpr, WIDTH: tl.constexpr,
+    scores, labels, amounts, weights, by_list, offsets, value, gradient, hessian, key, good, rows, n_lists,
+    lowest, highest, MASS: tl.constexpr, WEIGHTED: tl.constexpr, LISTED: tl.constexpr,
+    CONTRAST: tl.constexpr, CHECKED: tl.constexpr, HESSIAN: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q = tl.program_id(0)
-    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    if CHECKED:
+        start, stop, right = sound_list(offsets, by_list, q, n_lists, rows, LISTED)
+        wrong = tl.zeros([WIDTH], tl.int32) + (1 - right.to(tl.int32))
+        for low in range(start, stop, WIDTH):
+            i = low + tl.arange(0, WIDTH)
+            s = tl.load(scores + i, mask=i < stop, other=0.0)
+            y = tl.load(labels + i, mask=i < stop, other=lowest)
+            wrong |= (~sound_rows(s, y, weights, i, i < stop, lowest, highest, WEIGHTED)).to(tl.int32)
+        if tl.max(wrong, 0) > 0:
+            tl.store(good, 0)
+    else:
+        start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
     # The highest score and amount, which keep exponentials in range.
     high = tl.full([WIDTH], float("-inf"), tl.float64)
     most = tl.full([WIDTH], float("-inf"), tl.float64)
@@ -75,7 +93,7 @@ def _entropy_kernel(  # type: ignore[no-untyped-def]
         high = tl.maximum(high, tl.load(scores + i, mask=i < stop, other=float("-inf")).to(tl.float64))
         if MASS == 2:
             most = tl.maximum(most, tl.load(amounts + i, mask=i < stop, other=float("-inf")).to(tl.float64))
-    highest = tl.max(high, 0)
+    best = tl.max(high, 0)
     largest = tl.max(most, 0)
     # The sums of exp(score), of the mass, of the weighted mass and of its costs below the highest score.
     summed = tl.zeros([WIDTH], tl.float64)
@@ -85,7 +103,7 @@ def _entropy_kernel(  # type: ignore[no-untyped-def]
     for low in range(start, stop, WIDTH):
         i = low + tl.arange(0, WIDTH)
         there = i < stop
-        s = tl.load(scores + i, mask=there, other=0.0).to(tl.float64) - highest
+        s = tl.load(scores + i, mask=there, other=0.0).to(tl.float64) - best
         mass = _mass(amounts, i, there, largest, key, MASS)
         whole += mass
         if WEIGHTED:
@@ -108,7 +126,7 @@ def _entropy_kernel(  # type: ignore[no-untyped-def]
         mass = _mass(amounts, i, there, largest, key, MASS)
         if WEIGHTED:
             mass *= tl.load(weights + i, mask=there, other=0.0)
-        chance = tl.exp(s - highest) / total
+        chance = tl.exp(s - best) / total
         tl.store(gradient + i, share * (drawn * chance - mass), mask=there)
         if HESSIAN:
             tl.store(hessian + i, share * drawn * chance * (1.0 - chance), mask=there)

@@ -74,6 +74,7 @@ class DeviceLists(NamedTuple):
     query_weight: Tensor | None = None  # float32
     contrast: bool = False
     pairs: DevicePairs | None = None
+    limits: Any = None  # `checks.Limits`, where the kernel checks its input
 
     @property
     def n_lists(self) -> int:

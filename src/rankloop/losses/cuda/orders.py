@@ -7,13 +7,15 @@ from typing import Any
 from rankloop._extras import require
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.above_each import above_each
+from rankloop.losses.cuda.checks import sound_list, sound_rows
 from rankloop.losses.cuda.draws import uniform_at
-from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists, tile_of
+from rankloop.losses.cuda.lists import BLOCK, WARPS, WIDTH, DeviceLists
+from rankloop.losses.cuda.spans import programs, span_of
 from rankloop.losses.kernels.draws import TIE_BITS, draw_key
 
 __all__ = ["label_order", "noisy_orders"]
 
-_ROWS = 512
+_MANY = 2**18  # rows from which tiles of 128 rows fill a device; below, tiles of 32
 
 Tensor = Any
 
@@ -21,42 +23,83 @@ Tensor = Any
 def label_order(lists: DeviceLists, seed: int) -> Tensor:
     """By rank the row within its list, by falling label; equal labels in a random order, as on the CPU."""
     torch = require("torch", "neural")
-    keys = torch.empty(1, lists.n_documents, dtype=torch.float64, device=lists.labels.device)
-    _key_kernel[(-(-lists.n_documents // _ROWS),)](
-        lists.labels, keys, draw_key(seed), lists.n_documents, BITS=TIE_BITS, ROWS=_ROWS
-    )
-    return noisy_orders(lists, keys)
+    rows, n_lists, limits = lists.n_documents, lists.n_lists, lists.limits
+    order = torch.empty((1, rows), dtype=torch.int32, device=lists.labels.device)
+    lowest, highest = (0.0, 0.0) if limits is None else (limits.lowest, limits.highest)
+    tile = 4 if rows >= _MANY else 1
+    _label_kernel[programs(n_lists, rows, 32 * tile, 1)](
+        lists.scores, lists.labels, *lists.weights, lists.offsets, order, draw_key(seed),
+        lists.offsets if limits is None else limits.good, rows, n_lists, lowest, highest, BITS=TIE_BITS,
+        CHECKED=limits is not None, WEIGHTED=lists.weight is not None,
+        LISTED=lists.query_weight is not None, ROWS=tile, num_warps=1,
+    )  # fmt: skip
+    if limits is not None:
+        limits.checked()
+    return order
 
 
 def noisy_orders(lists: DeviceLists, values: Tensor) -> Tensor:
     """By sample and rank the row within its list, by falling value; equal values keep their order."""
     torch = require("torch", "neural")
     order = torch.empty(values.shape, dtype=torch.int32, device=values.device)
-    _order_kernel[(*lists.grid, len(values))](
-        values, lists.offsets, lists.tile_list, lists.tile_ends, order, lists.n_documents, lists.n_lists,
+    grid = programs(lists.n_lists, lists.n_documents, BLOCK, 1)
+    _order_kernel[(*grid, values.shape[0])](
+        values, lists.offsets, order, lists.n_documents, lists.n_lists,
         BLOCK=BLOCK, WIDTH=WIDTH, num_warps=WARPS,
     )  # fmt: skip
     return order
 
 
 @jit
-def _key_kernel(labels, keys, key, rows, BITS: tl.constexpr, ROWS: tl.constexpr):  # type: ignore[no-untyped-def]
+def _keys(labels, at, there, key, BITS: tl.constexpr):  # type: ignore[no-untyped-def]
     """Labels as doubles, whose last bits single precision leaves at zero: the draw goes there."""
-    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    label = tl.load(labels + i, mask=i < rows, other=0.0).to(tl.float64) + 0.0  # no minus zero
-    draw = (uniform_at(key, tl.zeros([1], tl.int64), i) * (1 << BITS)).to(tl.int64)
-    made = label.to(tl.int64, bitcast=True) | ((1 << BITS) - 1 - draw)
-    tl.store(keys + i, made.to(tl.float64, bitcast=True), mask=i < rows)
+    label = tl.load(labels + at, mask=there, other=0.0).to(tl.float64)
+    label = tl.where(tl.abs(label) <= 3e38, label, 0.0) + 0.0  # a number, and no minus zero
+    draw = (uniform_at(key, tl.zeros([1], tl.int64), at) * (1 << BITS)).to(tl.int64)
+    made = (label.to(tl.int64, bitcast=True) | ((1 << BITS) - 1 - draw)).to(tl.float64, bitcast=True)
+    return tl.where(there, made, float("-inf"))
+
+
+@jit
+def _label_kernel(  # type: ignore[no-untyped-def]
+    scores, labels, weights, by_list, offsets, order, key, good, rows, n_lists, lowest, highest,
+    BITS: tl.constexpr, CHECKED: tl.constexpr, WEIGHTED: tl.constexpr, LISTED: tl.constexpr,
+    ROWS: tl.constexpr,
+):  # fmt: skip
+    """Each row counts the keys above its own, which move from lane to lane; equal keys keep their order."""
+    q, start, n, first = span_of(offsets, tl.program_id(0), n_lists, rows, 32 * ROWS)
+    lane = tl.arange(0, 32)[None, :]
+    i = first + 32 * tl.arange(0, ROWS)[:, None] + lane
+    if CHECKED:
+        s = tl.load(scores + start + i, mask=i < n, other=0.0)
+        y = tl.load(labels + start + i, mask=i < n, other=0.0)
+        right = sound_rows(s, y, weights, start + i, i < n, lowest, highest, WEIGHTED)
+        _, _, told = sound_list(offsets, by_list, q, n_lists, rows, LISTED)
+        if tl.max(tl.max((~right).to(tl.int32), 1), 0) + (1 - told.to(tl.int32)) > 0:
+            tl.store(good, 0)
+    if first < n:
+        turn = tl.broadcast_to((lane + 1) % 32, [4, 32])
+        own = _keys(labels, start + i, i < n, key, BITS)
+        above = tl.zeros([ROWS, 32], tl.int32)
+        for low in range(0, n, 128):
+            j = low + 32 * tl.arange(0, 4)[:, None] + lane
+            other = _keys(labels, start + j, j < n, key, BITS)
+            for move in range(32):  # noqa: B007
+                higher = other[None, :, :] > own[:, None, :]
+                equal = (other[None, :, :] == own[:, None, :]) & (j[None, :, :] < i[:, None, :])
+                above += tl.sum((higher | equal).to(tl.int32), 1)
+                other = tl.gather(other, turn, 1)
+                j = tl.gather(j, turn, 1)
+        tl.store(order + start + above, i, mask=i < n)
 
 
 @jit
 def _order_kernel(  # type: ignore[no-untyped-def]
-    values, offsets, tile_list, tile_ends, order, rows, n_lists, BLOCK: tl.constexpr, WIDTH: tl.constexpr
+    values, offsets, order, rows, n_lists, BLOCK: tl.constexpr, WIDTH: tl.constexpr
 ):
-    q = tl.load(tile_list + tl.program_id(0))
-    if q >= n_lists:
+    _, start, n, first = span_of(offsets, tl.program_id(0), n_lists, rows, BLOCK)
+    if first >= n:
         return
-    start, n, first = tile_of(offsets, tile_ends, q, BLOCK)
     values += tl.program_id(1).to(tl.int64) * rows
     order += tl.program_id(1).to(tl.int64) * rows
     i = first + tl.arange(0, BLOCK)

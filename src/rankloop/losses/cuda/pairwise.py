@@ -40,7 +40,7 @@ def ranknet(chosen: RankNet, lists: DeviceLists, wanted: dict[str, bool]) -> Par
 
 
 def lambdarank(chosen: LambdaRank, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
-    if takes(chosen, lists):
+    if lists.pairs is None and takes(chosen):
         return ring_lambdas(chosen, lists, **wanted)
     shrinks = {"shrink_gap": chosen.norm_gap, "shrink_list": chosen.norm_list}
     if chosen.metric in ("ndcg", "dcg"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rankloop.lists.tensors.discount_of import discount_of
 from rankloop.lists.tensors.jit import jit, tl
+from rankloop.losses.cuda.checks import sound_list, sound_rows
 from rankloop.losses.cuda.spans import span_of
 
 __all__ = ["gain_at", "place_kernel"]
@@ -21,67 +22,97 @@ def gain_at(labels, at, there, EXP: tl.constexpr):  # type: ignore[no-untyped-de
 
 @jit
 def place_kernel(  # type: ignore[no-untyped-def]
-    scores, labels, offsets, discount, within, units, factors, n_lists, rows, each,
-    EXP: tl.constexpr, IDEAL: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+    scores, labels, weights, by_list, offsets, discount, within, units, factors, good, n_lists, rows, each,
+    lowest, highest, EXP: tl.constexpr, IDEAL: tl.constexpr, CHECKED: tl.constexpr, WEIGHTED: tl.constexpr,
+    LISTED: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
+    BLOCK: tl.constexpr = 32 * ROWS
     p = tl.program_id(0)
     begin = tl.where(p < n_lists, p, n_lists + (p - n_lists) * each)
     for slot in range(begin, tl.where(p < n_lists, begin + 1, begin + each)):
         q, start, n, first = span_of(offsets, slot, n_lists, rows, BLOCK)
+        if CHECKED:
+            i = first + tl.arange(0, BLOCK)
+            s = tl.load(scores + start + i, mask=i < n, other=0.0)
+            y = tl.load(labels + start + i, mask=i < n, other=0.0)
+            right = sound_rows(s, y, weights, start + i, i < n, lowest, highest, WEIGHTED)
+            _, _, told = sound_list(offsets, by_list, q, n_lists, rows, LISTED)
+            if tl.max((~right).to(tl.int32), 0) + (1 - told.to(tl.int32)) > 0:
+                tl.store(good, 0)
         if first < n:
-            _places(scores, start, n, first, discount, within, BLOCK, WIDTH)
+            _places(scores, start, n, first, discount, within, ROWS)
         if slot < n_lists:
-            best, highest = _best(labels, start, n, EXP, BLOCK, WIDTH)
+            best, top = _best(labels, start, n, EXP, BLOCK)
             if IDEAL:
                 tl.store(units + q, tl.where(best > 0, 1.0 / tl.where(best > 0, best, 1.0), 0.0))
                 tl.store(factors + q, 1.0)
             else:
-                tl.store(units + q, tl.where(highest > 0, 1.0 / tl.where(highest > 0, highest, 1.0), 0.0))
-                tl.store(factors + q, tl.maximum(highest, 0.0))
+                tl.store(units + q, tl.where(top > 0, 1.0 / tl.where(top > 0, top, 1.0), 0.0))
+                tl.store(factors + q, tl.maximum(top, 0.0))
 
 
 @jit
-def _places(scores, start, n, first, discount, within, BLOCK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def _places(scores, start, n, first, discount, within, ROWS: tl.constexpr):  # type: ignore[no-untyped-def]
     """The discount of each row, a mean over its tie, and the mean difference of two places of that."""
-    i = first + tl.arange(0, BLOCK)
+    lane = tl.arange(0, 32)[None, :]
+    i = first + 32 * tl.arange(0, ROWS)[:, None] + lane
     there = i < n
     own = tl.load(scores + start + i, mask=there, other=float("inf"))
-    above = tl.zeros([BLOCK], tl.float32)
-    for low in range(0, n, WIDTH):
-        j = low + tl.arange(0, WIDTH)
-        other = tl.load(scores + start + j, mask=j < n, other=float("-inf"))
-        above += tl.sum(tl.where(other[:, None] > own[None, :], 1.0, 0.0), 0)
-    # Each two documents of a list without ties have one above the other.
-    pairs = n.to(tl.float32) * (n - 1).to(tl.float32) * 0.5
+    if n > 32 * ROWS:
+        above, size = _counted(scores, start, n, own, ROWS, True)
+    else:
+        above, size = _counted(scores, start, n, own, ROWS, False)
+        # Each two documents of a list without ties have one above the other.
+        if tl.sum(tl.sum(above, 1), 0) != n.to(tl.float32) * (n - 1).to(tl.float32) * 0.5:
+            _, size = _counted(scores, start, n, own, ROWS, True)
     mean = discount_of(above + 1.0)
     apart = above * 0.0
-    if (n > BLOCK) | (tl.sum(above, 0) != pairs):
-        size = tl.zeros([BLOCK], tl.float32)
-        for low in range(0, n, WIDTH):
-            j = low + tl.arange(0, WIDTH)
-            other = tl.load(scores + start + j, mask=j < n, other=float("nan"))
-            size += tl.sum(tl.where(other[:, None] == own[None, :], 1.0, 0.0), 0)
-        tied = there & (size > 1.0)
-        if tl.max(tied.to(tl.int32), 0) > 0:
-            mean, apart = _tied(above, tl.where(there, size, 1.0), tied, mean)
+    tied = there & (size > 1.0)
+    if tl.max(tl.max(tied.to(tl.int32), 1), 0) > 0:
+        mean, apart = _tied(above, tl.where(there, size, 1.0), tied, mean)
     tl.store(discount + start + i, mean, mask=there)
     tl.store(within + start + i, apart, mask=there)
 
 
 @jit
+def _counted(scores, start, n, own, ROWS: tl.constexpr, TIES: tl.constexpr):  # type: ignore[no-untyped-def]
+    """How many documents of its list stand above each row, and beside it: they move from lane to lane."""
+    lane = tl.arange(0, 32)[None, :]
+    turn = tl.broadcast_to((lane + 1) % 32, [4, 32])
+    above = tl.zeros([ROWS, 32], tl.float32)
+    size = tl.zeros([ROWS, 32], tl.float32)
+    for low in range(0, n, 128):
+        j = low + 32 * tl.arange(0, 4)[:, None] + lane
+        other = tl.load(scores + start + j, mask=j < n, other=float("-inf"))
+        for _ in range(32):
+            above += tl.sum(tl.where(other[None, :, :] > own[:, None, :], 1.0, 0.0), 1)
+            if TIES:
+                size += tl.sum(tl.where(other[None, :, :] == own[:, None, :], 1.0, 0.0), 1)
+            other = tl.gather(other, turn, 1)
+    return above, size
+
+
+@jit
 def _tied(above, size, tied, mean):  # type: ignore[no-untyped-def]
     """Means over the places of each tie: of the discounts, and of the differences of two."""
-    begin = above[None, :]
-    end = (above + size)[None, :]
     every = tl.zeros(above.shape, tl.float64)
     moment = tl.zeros(above.shape, tl.float64)
-    lowest = tl.min(tl.where(tied, above, 1e9), 0).to(tl.int32)
-    for low in range(lowest, tl.max(tl.where(tied, above + size, 0.0), 0).to(tl.int32), 4):
-        place = (low + tl.arange(0, 4)).to(tl.float32)[:, None]
-        brought = discount_of(place.to(tl.float64) + 1.0)
-        inside = (place >= begin) & (place < end)
-        every += tl.sum(tl.where(inside, brought, 0.0), 0)
-        moment += tl.sum(tl.where(inside, brought * (place - begin), 0.0), 0)
+    lowest = tl.min(tl.min(tl.where(tied, above, 1e9), 1), 0).to(tl.int32)
+    highest = tl.max(tl.max(tl.where(tied, above + size, 0.0), 1), 0).to(tl.int32)
+    lane = tl.arange(0, 32)[None, :]
+    turn = (lane + 1) % 32
+    for low in range(lowest, highest, 32):
+        place = (low + lane).to(tl.float32)
+        brought = discount_of((low + lane).to(tl.float64) + 1.0)
+        weighted = brought * (low + lane).to(tl.float64)
+        for _ in range(32):
+            inside = (place >= above) & (place < above + size)
+            every += tl.where(inside, brought, 0.0)
+            moment += tl.where(inside, weighted, 0.0)
+            place = tl.gather(place, turn, 1)
+            brought = tl.gather(brought, turn, 1)
+            weighted = tl.gather(weighted, turn, 1)
+    moment -= above.to(tl.float64) * every
     many = size.to(tl.float64)
     pairs = tl.where(tied, 0.5 * many * (many - 1.0), 1.0)
     apart = tl.where(tied, ((many - 1.0) * every - 2.0 * moment) / pairs, 0.0)
@@ -89,7 +120,7 @@ def _tied(above, size, tied, mean):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _best(labels, start, n, EXP: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def _best(labels, start, n, EXP: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     """The DCG of the best order, and the highest gain: one grade after the other, if there are few."""
     near = tl.arange(0, BLOCK)
     first = gain_at(labels, start + near, near < n, EXP)
@@ -121,17 +152,17 @@ def _best(labels, start, n, EXP: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.co
         total = tl.zeros([BLOCK], tl.float32)
         for low in range(0, n, BLOCK):
             i = low + near
-            total += tl.where(i < n, _earned(labels, start, n, i, EXP, BLOCK, WIDTH), 0.0)
+            total += tl.where(i < n, _earned(labels, start, n, i, EXP, BLOCK), 0.0)
     return tl.sum(total, 0), highest
 
 
 @jit
-def _earned(labels, start, n, i, EXP: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
+def _earned(labels, start, n, i, EXP: tl.constexpr, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     """What each row brings in the best order: those of equal gain stand in their own order."""
     gain = gain_at(labels, start + i, i < n, EXP)
     better = tl.zeros([BLOCK], tl.float32)
-    for low in range(0, n, WIDTH):
-        j = low + tl.arange(0, WIDTH)
+    for low in range(0, n, 8):
+        j = low + tl.arange(0, 8)
         other = gain_at(labels, start + j, j < n, EXP)[:, None]
         earlier = (other == gain[None, :]) & (j[:, None] < i[None, :])
         better += tl.sum(tl.where((other > gain[None, :]) | earlier, 1.0, 0.0), 0)

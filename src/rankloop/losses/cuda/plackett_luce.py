@@ -10,6 +10,7 @@ from typing import Any
 from rankloop.lists.tensors.discount_of import discount_of
 from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses.cuda.blocks import add_logs
+from rankloop.losses.cuda.checks import sound_list
 from rankloop.losses.cuda.draws import gumbel_draws
 from rankloop.losses.cuda.lists import DeviceLists
 from rankloop.losses.cuda.orders import label_order, noisy_orders
@@ -67,17 +68,18 @@ def _order_costs(  # type: ignore[no-untyped-def]
     HESSIAN: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     q, sample = tl.program_id(0), tl.program_id(1).to(tl.int64)
-    start, stop = tl.load(offsets + q), tl.load(offsets + q + 1)
+    start, stop, _ = sound_list(offsets, by_list, q, n_lists, rows, False)
     n = (stop - start).to(tl.int32)
     factor = list_factor(labels, by_list, q, start, stop, LISTED, CONTRAST, WIDTH)
     order += sample * rows + start
     race += sample * rows + start
+    # The order of lists that overlap, which the check refuses, may hold anything: it is kept within the list.
     # From the last rank to the first: the log of what is in the race from there on.
     carried = tl.full([WIDTH], -1e300, tl.float64)
     chunks = (n + WIDTH - 1) // WIDTH
     for chunk in range(chunks):
         r = (chunks - 1 - chunk) * WIDTH + tl.arange(0, WIDTH)
-        row = tl.load(order + r, mask=r < n, other=0)
+        row = tl.minimum(tl.maximum(tl.load(order + r, mask=r < n, other=0), 0), n - 1)
         s = tl.load(scores + start + row, mask=r < n, other=0.0).to(tl.float64)
         s = tl.where(r < n, s, -1e300)
         left = add_logs(tl.associative_scan(s, 0, add_logs, reverse=True), carried)
@@ -91,7 +93,7 @@ def _order_costs(  # type: ignore[no-untyped-def]
     for low in range(0, n, WIDTH):
         r = low + tl.arange(0, WIDTH)
         there = r < n
-        row = start + tl.load(order + r, mask=there, other=0)
+        row = start + tl.minimum(tl.maximum(tl.load(order + r, mask=there, other=0), 0), n - 1)
         s = tl.load(scores + row, mask=there, other=0.0).to(tl.float64)
         s = tl.where(there, s, -1e300)
         left = tl.load(race + r, mask=there, other=0.0)

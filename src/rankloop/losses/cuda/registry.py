@@ -22,11 +22,12 @@ from rankloop.losses.cuda import (
     plackett_luce,
     plrank,
     pointwise,
+    ring,
     smooth_rank,
 )
-from rankloop.losses.cuda.checks import HIGHEST, check_input
+from rankloop.losses.cuda.checks import HIGHEST, InputCheck, Limits, check_input, limits_of
 from rankloop.losses.cuda.draws import gumbel_draws
-from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, list_max, repeated, tiled
+from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, Tiles, list_max, repeated
 from rankloop.losses.cuda.outcome import mean_of_samples
 from rankloop.losses.distill import Distill
 from rankloop.losses.gumbel import Gumbel
@@ -88,7 +89,7 @@ def _distill(chosen: Distill, lists: DeviceLists, wanted: dict[str, bool]) -> Pa
 
 def _inner(lists: DeviceLists) -> DeviceLists:
     """The lists for a loss inside another, which leaves weights of lists and equal labels to that."""
-    return lists._replace(query_weight=None, contrast=False)
+    return lists._replace(query_weight=None, contrast=False, limits=None)
 
 
 KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] = {
@@ -117,6 +118,9 @@ KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] 
 _FINISHED = (ListMLE, ListNet, PLRank, PListMLE, RankDistil, Softmax, XENDCG)
 
 
+_CHECKING = (ListMLE, ListNet, PListMLE, Softmax, XENDCG)
+
+
 def has_kernel(chosen: Loss, device: Any) -> bool:
     """Whether this loss runs where these tensors are; otherwise on the CPU, with a copy there and back."""
     base = find(chosen.loss) if isinstance(chosen, Distill | Gumbel) else chosen
@@ -131,6 +135,13 @@ def can_capture(chosen: Loss, labels: Tensor) -> bool:
     drawn = hasattr(chosen, "seed") or hasattr(base, "seed")
     known = not isinstance(getattr(base, "gain", "linear"), tuple)
     return has_kernel(chosen, labels.device) and known and not drawn and bool(labels.max() <= HIGHEST)
+
+
+def _checks_itself(chosen: Loss) -> bool:
+    """Whether the kernel checks its input: labels need not be whole numbers then."""
+    if isinstance(chosen, LambdaRank):
+        return ring.takes(chosen) and isinstance(chosen.gain, str)
+    return isinstance(chosen, _CHECKING) and isinstance(getattr(chosen, "gain", ""), str)
 
 
 def device_loss(
@@ -161,13 +172,18 @@ def device_loss(
     w = None if weight is None else torch.as_tensor(weight, dtype=torch.float32, **at).contiguous()
     by_list = None if query_weight is None else torch.as_tensor(query_weight, dtype=torch.float32, **at)
     preferences = None if pairs is None else _on_device(pairs, scores.device)
-    check = None
-    if checked:
-        check = check_input(chosen, s, y, edges, w, by_list, preferences)
-        if check is None or (pairs is not None and check.is_bad()):
+    check: InputCheck | Limits | None = None
+    limits = None
+    if checked and pairs is None and _checks_itself(chosen):
+        check = limits = limits_of(chosen, s, y, edges, w, by_list)
+        if limits is None:
             return None
-        edges = edges * check.good
-    lists = tiled(s, y, edges, w)._replace(query_weight=by_list, contrast=True, pairs=preferences)
+    elif checked:
+        check = made = check_input(chosen, s, y, edges, w, by_list, preferences)
+        if made is None or (pairs is not None and made.is_bad()):
+            return None
+        edges = edges * made.good
+    lists = DeviceLists(s, y, edges, w, Tiles(edges, s.shape[0]), by_list, True, preferences, limits)
     parts = KERNELS[type(chosen)](chosen, lists, {"curved": curved, "valued": valued})
     if not isinstance(chosen, _FINISHED):
         parts = _finished(chosen, lists, parts, curved=curved)

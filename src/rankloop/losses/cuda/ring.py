@@ -20,10 +20,10 @@ Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
 
 
-def takes(chosen: LambdaRank, lists: DeviceLists) -> bool:
+def takes(chosen: LambdaRank) -> bool:
     """Whether the loss is one of these: all pairs of lists, weighted by discounts and gains alone."""
     plain = chosen.truncation is None and not (chosen.norm_gap or chosen.norm_list)
-    return plain and chosen.metric in ("ndcg", "dcg") and lists.pairs is None
+    return plain and chosen.metric in ("ndcg", "dcg")
 
 
 def ring_lambdas(chosen: LambdaRank, lists: DeviceLists, *, curved: bool, valued: bool) -> Parts:
@@ -47,15 +47,21 @@ def ring_lambdas(chosen: LambdaRank, lists: DeviceLists, *, curved: bool, valued
     labels, exp = lists.labels, chosen.gain == "exp2"
     if not isinstance(chosen.gain, str):
         labels = gains(labels, chosen.gain)
+    limits = lists.limits
+    lowest, highest = (0.0, 0.0) if limits is None else (limits.lowest, limits.highest)
     place_kernel[grid](
-        lists.scores, labels, offsets, discount, within, units, factors, n_lists, rows, each,
-        EXP=exp, IDEAL=chosen.metric == "ndcg", BLOCK=block, WIDTH=16, num_warps=1,
+        lists.scores, labels, *lists.weights, offsets, discount, within, units, factors,
+        offsets if limits is None else limits.good, n_lists, rows, each, lowest, highest,
+        EXP=exp, IDEAL=chosen.metric == "ndcg", CHECKED=limits is not None,
+        WEIGHTED=lists.weight is not None, LISTED=lists.query_weight is not None, ROWS=tile, num_warps=1,
     )  # fmt: skip
+    if limits is not None:
+        limits.checked()
     ring_kernel[grid](
         lists.scores, labels, lists.weights[0], discount, within, units, factors, offsets,
         gradient, hessian, cost, n_lists, rows, each, chosen.sigma, EXP=exp,
         WEIGHTED=lists.weight is not None, HESSIAN=curved, VALUE=valued, ROWS=tile, COLUMNS=4, ONCE=tile == 4,
-        num_warps=1,
+        num_warps=1, maxnreg=128,
     )  # fmt: skip
     if valued:
         cost_kernel[(-(-n_lists // 128),)](cost, offsets, value, n_lists, BLOCK=block, WIDTH=128, num_warps=1)

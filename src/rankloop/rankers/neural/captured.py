@@ -62,6 +62,11 @@ class CapturedSteps:
         torch.cuda.current_stream(self.lists.device).wait_stream(self.stream)
         return self.total
 
+    def taken(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        """The features and labels of rows that are on the device."""
+        assert self.lists.resident is not None
+        return self.lists.resident.index_select(0, rows), self.lists.labels[rows]
+
     def learn(self, batch: Batch, count: Tensor | int) -> None:
         """The work of one step on a batch of `count` lists: nothing in it waits for the host."""
         from rankloop.losses.cuda.registry import device_loss
@@ -171,12 +176,12 @@ class _Size:
     def _work(self) -> None:
         lists = self.steps.lists
         if lists.resident is None:
-            Z = lists.transform(self.given).to(lists.dtype)
+            Z, labels = lists.transform(self.given).to(lists.dtype), lists.labels[self.rows]
         else:
-            Z = lists.resident.index_select(0, self.rows)
+            Z, labels = self.steps.taken(self.rows)
         batch = Batch(
             Z=Z,
-            labels=lists.labels[self.rows],
+            labels=labels,
             offsets=self.offsets,
             weight=None if lists.weight is None else lists.weight[self.rows],
             query_weight=None if lists.query_weight is None else lists.query_weight[self.chosen],

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from math import cos, isfinite, pi
 from typing import Any
@@ -16,6 +17,7 @@ from rankloop._progress import progress
 from rankloop.losses import Loss, redraw, torch_loss
 from rankloop.rankers.neural.batches import Batch, DeviceLists
 from rankloop.rankers.neural.captured import CapturedSteps, can_capture
+from rankloop.rankers.neural.fused_mlp import FusedSteps, can_fuse
 from rankloop.rankers.neural.gam import GAM
 from rankloop.rankers.neural.network import MLP
 from rankloop.rankers.neural.processes import Processes
@@ -130,7 +132,9 @@ def _captured(
     if recipe.accumulate > 1 or not can_capture(lists, recipe.loss, optimizer):
         return None
     kind: Callable[..., CapturedSteps] | None = CapturedSteps
-    if not isinstance(scorer, MLP | GAM):
+    if can_fuse(scorer, recipe.precision, recipe.noise):
+        kind = partial(FusedSteps, scorer=scorer)
+    elif not isinstance(scorer, MLP | GAM):
         kind = lists.captured_by(scorer, recipe.precision)
     if kind is None:
         return None
