@@ -72,7 +72,7 @@ def speed():
     start = time.perf_counter()
     _, state = our_epochs(train, valid, 100)
     taken = time.perf_counter() - start
-    record("speed", who="the network, 100 epochs", seconds=taken, ndcg=max(state.qualities))
+    record("speed", who="the network, 100 epochs", trees=None, seconds=taken, ndcg=max(state.qualities))
     print(f"| us, 100 epochs, with data transfer | {taken:.1f} | {max(state.qualities):.4f} |\n", flush=True)
 
 
@@ -85,7 +85,7 @@ def quality():
         valid = data.select(np.arange(TRAIN, TRAIN + VALID))
         test = data.select(np.arange(TRAIN + VALID, TRAIN + VALID + TEST))
         for name, score, taken in contenders(train, valid, test, seed):
-            record("quality", seed=seed, who=name, ndcg=score, seconds=taken)
+            record("quality", who=name, seed=seed, ndcg=score, seconds=taken)
             print(f"| {seed} | {name} | {score:.4f} | {taken:.1f} |", flush=True)
             found.setdefault(name, []).append(score)
     for name, scores in found.items():

@@ -13,10 +13,12 @@ import torch
 
 import rankloop.losses
 from rankloop.data import Pairs
+from rankloop.lists.tensors.jit import jit, tl
 from rankloop.losses import LambdaRank, Loss, loss, settle, torch_loss
 from rankloop.losses.cuda.draws import gumbel_draws
 from rankloop.losses.cuda.lists import order_of, tiled
 from rankloop.losses.cuda.registry import KERNELS, can_capture, device_loss
+from rankloop.losses.cuda.spans import programs, span_of
 from rankloop.losses.kernels import draws as kernel_draws
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -146,6 +148,68 @@ def test_lists_longer_than_a_block_equal_to_the_cpu(name, kind):
 
 
 @needs_kernels
+@pytest.mark.parametrize("kind", ["spread", "tied", "alike", "extreme", "double", "many grades"])
+@pytest.mark.parametrize("tiles", ["large", "small"])
+def test_lambdarank_equal_to_the_cpu_in_tiles_of_both_sizes(kind, tiles, monkeypatch):
+    """Lists that fill a tile, fall short of one or take several; in large tiles each pair is met once."""
+    monkeypatch.setattr("rankloop.losses.cuda.ring._MANY", 0 if tiles == "large" else 2**40)
+    rng, lengths = np.random.default_rng(4), np.array([0, 1, 2, 33, 0, 32, 31])
+    if DEVICE.type == "cuda":
+        lengths = np.concatenate((lengths, [127, 128, 129, 256, 700, 0], rng.integers(1, 300, 30)))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    labels = rng.choice(5, size=offsets[-1], p=(0.52, 0.32, 0.13, 0.02, 0.01)).astype(np.float32)
+    scores = rng.normal(size=offsets[-1]).astype(np.float32)
+    given = {}
+    if kind == "many grades":
+        labels = (4 * rng.random(len(labels))).astype(np.float32)
+    if kind in ("tied", "double"):
+        given = {"weight": rng.uniform(0.2, 2, len(labels)).astype(np.float32)}
+        scores = np.round(scores, 1) if kind == "tied" else scores.astype(np.float64) + 1e9
+    if kind == "alike":
+        scores[:] = 1.0
+    if kind == "extreme":
+        scores *= 1000
+    for metric in ("ndcg", "dcg"):
+        one = LambdaRank(metric=metric)
+        wanted = one(scores, labels, offsets, **given)
+        here = torch.tensor(scores, device=DEVICE)
+        made = device_loss(one, here, labels, offsets, **given)
+        for part, ours, theirs in zip(("value", "gradient", "hessian"), made, wanted, strict=True):
+            if (part, kind) != ("hessian", "extreme"):
+                gap = np.linalg.norm(ours.double().cpu().numpy() - theirs)
+                assert gap <= 2e-6 * np.linalg.norm(theirs) + 1e-12, part
+        plain = device_loss(one, here, labels, offsets, **given, valued=False)
+        assert torch.equal(plain.hessian, made.hessian)
+
+
+@needs_kernels
+@pytest.mark.parametrize("block", [32, 128])
+def test_every_tile_is_found_once(block):
+    """Also where many lists are empty, and where the first or the last is."""
+    for lengths in ([0, 0, 5], [300, 0, 0], [0] * 40 + [129], [128, 1, 256, 0, 127, 1000], [1] * 200):
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        rows, n_lists = int(offsets[-1]), len(lengths)
+        (count,) = programs(n_lists, rows, block, 1)
+        found = torch.zeros(count, 4, dtype=torch.int64, device=DEVICE)
+        _spans[(count,)](torch.tensor(offsets, device=DEVICE), found, n_lists, rows, BLOCK=block)
+        there = {(q, start, n, first) for q, start, n, first in found.tolist() if first < n}
+        assert there == {
+            (q, offsets[q], n, first) for q, n in enumerate(lengths) for first in range(0, n, block)
+        }
+        assert len(there) == int((found[:, 3] < found[:, 2]).sum())
+
+
+@jit
+def _spans(offsets, found, n_lists, rows, BLOCK: "tl.constexpr"):
+    q, start, n, first = span_of(offsets, tl.program_id(0), n_lists, rows, BLOCK)
+    found += 4 * tl.program_id(0)
+    tl.store(found, q)
+    tl.store(found + 1, start)
+    tl.store(found + 2, n)
+    tl.store(found + 3, first)
+
+
+@needs_kernels
 @pytest.mark.parametrize("truncation", [None, 1, 3, 70, 500])
 @pytest.mark.parametrize("metric", ["ndcg", "arp", "precision"])
 def test_ties_across_tiles_equal_to_the_cpu(metric, truncation):
@@ -233,7 +297,7 @@ def test_what_the_cpu_refuses_is_left_to_the_cpu(scores, labels, offsets, given)
 
 @needs_kernels
 @pytest.mark.parametrize("name", [*NAMES, "lambdarank(gain=0/1/3)"])
-@pytest.mark.parametrize("offsets", [[0, 90, 30, 40], [5, 40], [0, 2**40, 40], [0, 40]])
+@pytest.mark.parametrize("offsets", [[0, 90, 30, 40], [5, 40], [0, 2**40, 40], [0, 40], [0, 30, 40, 0, 40]])
 def test_wrong_offsets_and_labels_reach_no_kernel(name, offsets):
     """The kernels start before the check has spoken, and read nothing that is not there."""
     scores = torch.zeros(40, device=DEVICE)

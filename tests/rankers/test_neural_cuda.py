@@ -19,6 +19,7 @@ from torch import distributed  # noqa: E402
 from rankloop.rankers.neural import batches as _batches  # noqa: E402
 from rankloop.rankers.neural.batches import DeviceLists  # noqa: E402
 from rankloop.rankers.neural.device_metrics import quality_on  # noqa: E402
+from rankloop.rankers.neural.fused_mlp import FusedSteps  # noqa: E402
 from rankloop.rankers.neural.processes import Processes  # noqa: E402
 
 CUDA = torch.device("cuda")
@@ -90,6 +91,37 @@ def test_explicit_pairs_train_there(data):
         for name in ("cuda", "cpu")
     )
     assert there.history_["loss"] == pytest.approx(here.history_["loss"], rel=1e-5)
+
+
+@pytest.mark.parametrize("columns", [12, 300])
+@pytest.mark.parametrize(
+    ("hidden", "loss"), [((64,), "lambdarank"), ((96, 64, 20), "listnet"), ((7, 5), "squared")]
+)
+def test_fused_steps_are_those_of_autograd(hidden, loss, columns, monkeypatch):
+    """Of one layer or several, with a level or without; wide features take another way."""
+    data = synthetic(n_queries=40, docs_per_query=30, n_features=columns, seed=0)
+    options = {"hidden": hidden, "loss": loss, "precision": "bf16", "device": "cuda", "batch_documents": 300}
+    steps = []
+    monkeypatch.setattr(
+        "rankloop.rankers.neural.fused_mlp.FusedSteps.learn",
+        lambda *given, plain=FusedSteps.learn: (steps.append(1), plain(*given)),
+    )
+    fused = NeuralRanker(epochs=3, **options).fit(data)
+    assert steps
+    monkeypatch.setattr("rankloop.rankers.neural.training.can_fuse", lambda *_: False)
+    plain = NeuralRanker(epochs=3, **options).fit(data)
+    np.testing.assert_allclose(fused.history_["loss"], plain.history_["loss"], rtol=0.02)
+    for ours, theirs in zip(fused.module_.parameters(), plain.module_.parameters(), strict=True):
+        assert (ours - theirs).norm() <= 0.1 * theirs.norm() + 1e-3  # Adam enlarges what rounding does
+
+
+def test_fused_steps_go_on_from_a_checkpoint(data, tmp_path):
+    options = {"precision": "bf16", "loss": "lambdarank", "device": "cuda", "optimizer": "adam"}
+    kept = tmp_path / "training.zip"
+    NeuralRanker(epochs=2, checkpoint=kept, **options).fit(data)
+    rest = NeuralRanker(epochs=4, checkpoint=kept, **options).fit(data)
+    whole = NeuralRanker(epochs=4, **options).fit(data)
+    np.testing.assert_array_equal(rest.predict(data), whole.predict(data))
 
 
 def test_divergence_on_the_device(data, tmp_path):

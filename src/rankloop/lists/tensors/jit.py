@@ -13,6 +13,8 @@ from typing import Any
 __all__ = ["INTERPRETED", "jit", "runs_on", "tl"]
 
 _INSTALLED = find_spec("triton") is not None
+# They change with each call; for a single list, as a constant, Triton 3.6 fails to compile searches.
+_ANY = ("first", "low", "n_lists", "n_rows")
 
 tl: Any = import_module("triton.language") if _INSTALLED else None
 
@@ -23,11 +25,11 @@ if _INSTALLED:
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """A kernel, or a part of one. One list alone is no special case: Triton 3.6 fails to compile searches for it."""
+    """A kernel, or a part of one; it is compiled once for all values of the arguments in `_ANY`."""
     if not _INSTALLED:
         return function
-    named = [name for name in ("n_lists",) if name in signature(function).parameters]
-    return import_module("triton").jit(function, do_not_specialize=named)
+    general = [name for name in _ANY if name in signature(function).parameters]
+    return import_module("triton").jit(function, do_not_specialize=general)
 
 
 def runs_on(device: Any) -> bool:

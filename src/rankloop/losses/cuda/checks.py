@@ -84,7 +84,10 @@ def _mailbox(device: Any) -> _Mailbox:
 
 
 def limits_of(chosen: Loss, scores: Tensor, labels: Tensor, *others: Tensor | None) -> Limits | None:
-    """For a kernel that checks itself; `others` are offsets, weights and weights of lists. None: wrong shapes."""
+    """For a kernel that checks its input; None for wrong shapes.
+
+    `others` are the offsets, the weights and those of lists.
+    """
     if not _fit(scores, labels, *others):
         return None
     return Limits(scores.device, *_labels_between(chosen))

@@ -1,4 +1,4 @@
-"""LambdaRank under DCG on a device, first launch: the discount of each document, and what the best order brings.
+"""LambdaRank under DCG on a device, first launch: discounts of documents, and what the best order brings.
 
 A program takes a tile of rows, each of which counts the documents of its list above it: nothing is sorted.
 """

@@ -54,6 +54,7 @@ def ring_lambdas(chosen: LambdaRank, lists: DeviceLists, *, curved: bool, valued
         offsets if limits is None else limits.good, n_lists, rows, each, lowest, highest,
         EXP=exp, IDEAL=chosen.metric == "ndcg", CHECKED=limits is not None,
         WEIGHTED=lists.weight is not None, LISTED=lists.query_weight is not None, ROWS=tile, num_warps=1,
+        maxnreg=80,
     )  # fmt: skip
     if limits is not None:
         limits.checked()

@@ -68,7 +68,7 @@ def cost_kernel(cost, offsets, value, n_lists, BLOCK: tl.constexpr, WIDTH: tl.co
     start = tl.load(offsets + q, mask=there, other=0)
     further = tl.maximum(tl.load(offsets + q + 1, mask=there, other=0) - start - 1, 0) // BLOCK
     total = tl.load(cost + q, mask=there, other=0.0)
-    for tile in range(0, tl.max(further, 0).to(tl.int32)):
+    for tile in range(tl.max(further, 0).to(tl.int32)):
         at = n_lists + start // BLOCK + tile
         total += tl.load(cost + at, mask=there & (tile < further), other=0.0)
     tl.store(value + q, total, mask=there)

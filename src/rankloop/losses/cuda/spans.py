@@ -1,8 +1,8 @@
 """Tiles of ragged lists without a table: a program finds its list and its rows from the offsets alone.
 
 The first programs take the first tile of each list. The others share the further tiles: as many as there are
-blocks in all rows, so that some have nothing to do. Every one of them finds its list by a search in which a warp
-looks at 32 places at a time.
+blocks in all rows, so that some have nothing to do. Every one of them finds its list by a search in which a
+warp looks at 32 places at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def programs(n_lists: int, rows: int, block: int, each: int) -> tuple[int]:
 def span_of(offsets, slot, n_lists, rows, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     """The list of a tile, where it starts, its length, and the tile's first row in it.
 
-    A tile that does not exist begins at the end of its list. Offsets that point outside the rows make an empty list.
+    A tile that does not exist begins at the end of its list; offsets outside the rows make an empty list.
     """
     q = slot
     tile = 0

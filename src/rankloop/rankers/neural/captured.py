@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rankloop.losses import Loss
 from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
+from rankloop.rankers.neural.feed import feed
 
 __all__ = ["CapturedSteps", "Replayed", "can_capture", "nothing_freed", "rounded"]
 
@@ -108,7 +109,10 @@ class CapturedSteps:
             if given is not None:
                 size.given[: high - low].copy_(given)
             before((first + last) / 2)
-            size.step(rows[low:], starts[first:] - low, chosen[first:], high - low, last - first)
+            if self.lists.query_weight is not None:
+                size.chosen.copy_(chosen[first : first + len(size.chosen)])
+            feed(rows, starts, low, first, high - low, last - first, size.fed)
+            size.run()
 
 
 @contextmanager
@@ -161,17 +165,10 @@ class _Size:
         self.offsets = torch.zeros(n_lists + 1, dtype=torch.int64, device=device)
         self.chosen = torch.zeros(n_lists, dtype=torch.int64, device=device)
         self.count = torch.ones((), device=device)
+        self.fed = (self.rows, self.offsets, self.count)
         here = 0 if steps.lists.resident is not None else n_rows
         self.given = torch.zeros(here, steps.lists.host.shape[1], device=device)  # rows from the host
         self.run = Replayed(self._work, steps, None)
-
-    def step(self, rows: Tensor, starts: Tensor, chosen: Tensor, n_rows: int, n_lists: int) -> None:
-        self.rows.copy_(rows[: len(self.rows)])
-        torch.clamp(starts[: len(self.offsets)], max=n_rows, out=self.offsets)
-        if self.steps.lists.query_weight is not None:
-            self.chosen.copy_(chosen[: len(self.chosen)])
-        self.count.fill_(n_lists)
-        self.run()
 
     def _work(self) -> None:
         lists = self.steps.lists

@@ -1,11 +1,11 @@
 """Training steps of an MLP in bf16 on CUDA without autograd: matrix products, and few kernels between them.
 
-All weights lie in one piece of memory, as do their gradients and the moments of Adam: one launch makes a step.
-The products for the weights run beside those that pass slopes back.
+All weights lie in one piece of memory, as do their gradients and the moments of Adam: one launch makes a
+step. The products for the weights run beside those that pass slopes back.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -19,17 +19,18 @@ from rankloop.rankers.neural.network import MLP
 __all__ = ["FusedSteps", "can_fuse"]
 
 _ALIGNED = 64  # numbers: every matrix begins at a multiple of 128 bytes
-_PART = 128  # rows whose slopes are added up at a time
+_PART = 32  # rows whose slopes are added up at a time
+_NARROW = 256  # features that one program takes at a time
 
 Parts = tuple[Tensor, Tensor, Tensor]
 
 
-def can_fuse(scorer: nn.Module, precision: str, noise: float) -> bool:
+def can_fuse(scorer: nn.Module, precision: str, noise: float) -> TypeGuard[MLP]:
     """Whether the network is one of these: hidden layers with ReLU, nothing drawn at random."""
     if not isinstance(scorer, MLP) or precision != "bf16" or noise:
         return False
     linear, others = _layers(scorer), [m for m in scorer.body if not isinstance(m, nn.Linear)]
-    wide = 0 < len(linear) and max(layer.out_features for layer in linear) <= 4096
+    wide = len(linear) > 0 and max(layer.out_features for layer in linear) <= 4096
     return wide and all(isinstance(module, nn.ReLU) for module in others)
 
 
@@ -48,17 +49,7 @@ class FusedSteps(CapturedSteps):
         self.layers, self.head = _layers(scorer), scorer.head
         self.beside = torch.cuda.Stream(lists.device)  # type: ignore[no-untyped-call]
         self.flat = _Flat(list(scorer.parameters()), optimizer)
-        self._place_sums()
-
-    def _place_sums(self) -> None:
-        """Where the sums of a step go: biases from the last layer to the first, after the last the head."""
-        place = self.flat.place
-        order = [self.layers[-1].bias, self.head.weight]
-        ends = [*(place(p) for p in order), place(self.head.bias)]
-        places = [torch.arange(a, a + p.numel()) for a, p in zip(ends, order, strict=False)]
-        places.append(torch.tensor([ends[-1]]))
-        places += [place(l.bias) + torch.arange(l.out_features) for l in reversed(self.layers[:-1])]
-        self.places = torch.cat(places).to(self.lists.device, torch.int32)
+        self.held: list[Any] = []
 
     def learn(self, batch: Batch, count: Tensor | int) -> None:
         from rankloop.losses.cuda.registry import device_loss
@@ -70,10 +61,10 @@ class FusedSteps(CapturedSteps):
             query_weight=batch.query_weight, curved=False, checked=False,
         )  # fmt: skip
         assert made is not None
-        self._forked(lambda: self.total.add_(made.value.sum()))
-        slopes = self._backward(active, made.gradient, torch.as_tensor(count, device=scores.device))
+        self._forked(lambda value: self.total.add_(value.sum()), made.value)
+        self._backward(active, made.gradient, torch.as_tensor(count, device=scores.device))
         torch.cuda.current_stream().wait_stream(self.beside)
-        del slopes  # until here the other stream may read them
+        self.held.clear()
         self.flat.step()
 
     def taken(self, rows: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,49 +97,83 @@ class FusedSteps(CapturedSteps):
         )  # fmt: skip
         return scores
 
-    def _backward(self, active: list[Tensor], gradient: Tensor, count: Tensor) -> list[Tensor]:
-        """All gradients; the slopes, which are still in use."""
-        flat, H = self.flat, active[-1]
-        rows, columns = len(H), H.shape[1]
-        n_parts, stride = -(-rows // _PART), len(self.places)
-        parts = torch.empty(n_parts, stride, device=H.device)
+    def _backward(self, active: list[Tensor], gradient: Tensor, count: Tensor) -> None:
+        """All gradients, from the last layer to the first."""
+        flat, H, head = self.flat, active[-1], self.head
+        (rows, columns), n_parts = H.shape, -(-len(H) // _PART)
         slope = torch.empty_like(H)
+        biases, heads = torch.empty(2, n_parts, columns, device=H.device).unbind()
+        levels = torch.empty(n_parts, 1, device=H.device)
         kernels.head_slope_kernel[(n_parts,)](
-            H, flat.short(self.head.weight), gradient, count, slope, parts, rows, stride,
-            COLUMNS=columns, WIDE=_power(columns), STEP=16, ROWS=_PART, num_warps=4,
+            H, flat.short(head.weight), gradient, count, slope, biases, heads, levels, rows,
+            COLUMNS=columns, WIDE=_power(columns), ROWS=_PART, num_warps=8,
         )  # fmt: skip
-        slopes, done = [slope], 2 * columns + 1
-        for layer, below in zip(reversed(self.layers), reversed(active[:-1]), strict=True):
-            self._forked(lambda s=slope, b=below, w=layer.weight: torch.mm(s.t(), b, out=flat.gradient(w)))
-            if below is active[0]:
-                break
-            slope = torch.mm(slope, flat.short(layer.weight))
-            slopes.append(slope)
-            wide = slope.shape[1]
-            kernels.slope_kernel[(n_parts, -(-wide // 128))](
-                below, slope, parts[:, done:], rows, stride, COLUMNS=wide, WIDE=128, STEP=32, ROWS=_PART,
-                num_warps=4,
-            )  # fmt: skip
-            done += wide
-        kernels.sums_kernel[(-(-stride // 32),)](
-            parts, self.places, flat.gradients, n_parts, stride, stride, WIDE=32, num_warps=1
-        )
-        return slopes
+        self._forked(self._sum, heads, head.weight)
+        if head.bias is not None:
+            self._forked(self._sum, levels, head.bias)
+        for number in reversed(range(len(self.layers))):
+            layer, below, above = self.layers[number], active[number], active[number + 1]
+            if number == 0 and len(self.layers) > 1 and below.shape[1] <= _NARROW:
+                self._first(layer, above, slope, below)
+                return
+            if above is not H:
+                biases = self._through(above, slope)
+            self._forked(self._sum, biases, layer.bias)
+            self._forked(self._product, slope, below, layer.weight)
+            if number > 0:
+                slope = torch.mm(slope, flat.short(layer.weight))
 
-    def _forked(self, work: Callable[[], Any]) -> None:
-        """Beside what follows, up to the end of the step."""
+    def _product(self, slope: Tensor, below: Tensor, weight: Tensor) -> None:
+        torch.mm(slope.t(), below, out=self.flat.gradient(weight))
+
+    def _through(self, H: Tensor, slope: Tensor) -> Tensor:
+        """The slope before the activation, in its place; parts of its sums."""
+        n_parts, wide = -(-len(H) // _PART), H.shape[1]
+        biases = torch.empty(n_parts, wide, device=H.device)
+        kernels.slope_kernel[(n_parts, -(-wide // 256))](
+            H, slope, biases, len(H), COLUMNS=wide, WIDE=256, ROWS=_PART, num_warps=4
+        )
+        return biases
+
+    def _first(self, layer: nn.Linear, H: Tensor, slope: Tensor, Z: Tensor) -> None:
+        """The gradient of the first layer, to which no slope need be passed on."""
+        (rows, features), wide = Z.shape, H.shape[1]
+        blocks = -(-wide // 128)
+        each = -(-rows // (max(1, 128 // blocks) * 64)) * 64
+        n_parts = -(-rows // each)
+        parts = torch.empty(n_parts, wide * features, device=Z.device)
+        biases = torch.empty(n_parts, wide, device=Z.device)
+        kernels.first_kernel[(blocks, n_parts)](
+            H, slope, Z, parts, biases, rows, COLUMNS=wide, FEATURES=features, WIDE=max(16, _power(features)),
+            ROWS=each, STEP=64, BLOCK=128, num_warps=8, num_stages=3,
+        )  # fmt: skip
+        self._sum(parts, layer.weight)
+        self._forked(self._sum, biases, layer.bias)
+
+    def _sum(self, parts: Tensor, parameter: Tensor) -> None:
+        n_parts, columns = parts.shape
+        wide = 32 if n_parts > 64 else 256
+        kernels.sums_kernel[(-(-columns // wide),)](
+            parts, self.flat.gradient(parameter), n_parts, columns, AT_ONCE=128 if n_parts > 64 else 16,
+            WIDE=wide, num_warps=4,
+        )  # fmt: skip
+
+    def _forked(self, work: Callable[..., Any], *given: Tensor) -> None:
+        """Beside what follows, up to the end of the step; until then what it is given is kept."""
+        self.held.append(given)
         self.beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.beside):
-            work()
+            work(*given)
 
 
 class _Flat:
-    """Weights, gradients and moments, each in one piece; the parameters and the optimizer see views of them."""
+    """Weights, gradients and moments, each in one piece, of which parameters and optimizer see views."""
 
     def __init__(self, parameters: list[nn.Parameter], optimizer: torch.optim.Optimizer) -> None:
         (group,) = optimizer.param_groups
         self.group, self.decoupled = group, isinstance(optimizer, torch.optim.AdamW)
-        self.starts, size = {}, 0
+        self.starts: dict[Tensor, int] = {}
+        size = 0
         for parameter in parameters:
             self.starts[parameter] = size
             size += -(-parameter.numel() // _ALIGNED) * _ALIGNED
@@ -169,17 +194,14 @@ class _Flat:
             parameter.data = self._view(self.weights, parameter)
         self.halves = self.weights.bfloat16()
 
-    def _view(self, whole: Tensor, parameter: nn.Parameter) -> Tensor:
+    def _view(self, whole: Tensor, parameter: Tensor) -> Tensor:
         start = self.starts[parameter]
         return whole[start : start + parameter.numel()].view(parameter.shape)
 
-    def place(self, parameter: nn.Parameter | None) -> int:
-        return -1 if parameter is None else self.starts[parameter]
-
-    def short(self, parameter: nn.Parameter) -> Tensor:
+    def short(self, parameter: Tensor) -> Tensor:
         return self._view(self.halves, parameter)
 
-    def gradient(self, parameter: nn.Parameter) -> Tensor:
+    def gradient(self, parameter: Tensor) -> Tensor:
         return self._view(self.gradients, parameter)
 
     def step(self) -> None:
