@@ -371,6 +371,38 @@ LAYOUTS = {
             "padded to 240, eager, float32": "padded lists cut to 240, eager n × n, float32, an epoch",
         },
     ),
+    "gpu_trees/speed": Layout(
+        {
+            "3.77 million documents × 136 features": "{who}",
+            "trees": "{trees}",
+            "s, with loading": "{seconds:.1f}",
+            "NDCG@10, validation": "{ndcg:.4f}",
+        },
+        {
+            "XGBoost, rank:ndcg": "XGBoost, `rank:ndcg` on the GPU, 64 leaves",
+            "leaf by leaf, 255 leaves": "XGBoost's trees under our LambdaGap, leaf by leaf, 255 leaves",
+            "level by level, 128 leaves": "XGBoost's trees under our LambdaRank"
+            " (`truncation=100, norm_gap=True`), level by level, 128 leaves",
+        },
+    ),
+    "gpu_trees/quality": Layout(
+        {
+            "": "{who}",
+            "seed 0": "{ndcg_0:.4f}",
+            "seed 1": "{ndcg_1:.4f}",
+            "seed 2": "{ndcg_2:.4f}",
+            "seconds, seed 2": "{seconds_2:.1f}",
+        },
+        {
+            "network, GPU": "network 1024-512-256, LambdaRank, bf16, GPU",
+            "trees (lightgbm, CPU, our loss)": "LightGBM's trees under our LambdaGap, 16 cores",
+            "network + trees (lightgbm, CPU)": "network + LightGBM's trees (`Ensemble`)",
+            "trees (xgboost, GPU, our loss)": "XGBoost's trees under our LambdaGap, GPU",
+            "network + trees (xgboost, GPU)": "network + XGBoost's trees (`Ensemble`)",
+            "trees (XGBoost, GPU, rank:ndcg)": "XGBoost, `rank:ndcg`, GPU",
+        },
+        across="seed",
+    ),
     "text_reranking/latency": Layout({"for 100 candidates": "{who}", "CPU, ms": "{ms:,.1f}"}),
     "training/speed": Layout(
         {
@@ -462,11 +494,9 @@ FIGURES = [
         "`gpu.py`",
     ),
     (
-        "LambdaMART on the GPU, 3.77 million × 136, data moved there included (H200; an earlier run)",
-        "{gpu_trees/speed (earlier)/XGBoost's trees under our LambdaRank (`truncation=100, norm_gap=True`),"
-        " level by level, 128 leaves, 231 trees/s, with loading} s",
-        "XGBoost's own {gpu_trees/speed (earlier)/XGBoost, `rank:ndcg` on the GPU, 64 leaves, stopped at 274"
-        " trees/s, with loading} s",
+        "LambdaMART on the GPU, 3.77 million × 136, data moved there included (H200)",
+        "{gpu_trees/speed/level by level, 128 leaves/seconds|.1f} s",
+        "XGBoost's own {gpu_trees/speed/XGBoost, rank:ndcg/seconds|.1f} s",
         "`gpu_trees.py`",
     ),
     (

@@ -1,4 +1,4 @@
-"""Triton kernels of a training step of an MLP: what stands between its matrix products.
+"""Triton kernels of a training step of an MLP: all but its matrix products.
 
 Sums over the rows of a batch go through parts of a fixed number of rows, which are added up in order: the
 same batch gives the same bits.
