@@ -130,7 +130,9 @@ def _tile(  # type: ignore[no-untyped-def]
     bend = tl.zeros([ROWS, 32], tl.float32)
     here = tl.zeros([ROWS, 32], tl.float32)
     skipped = -1
-    if ONCE:  # the documents of the tile itself, each pair from one side
+    # The documents of the tile itself, each pair from one side: first those of the same lane, then those of
+    # the next 15, and at half of the ring only from one half of the lanes.
+    if ONCE:
         turn = tl.broadcast_to((lane + 1) % 32, [ROWS, 32])
         s, e, g, d, w = s_i, e_i, g_i, d_i, w_i
         up = tl.zeros([ROWS, 32], tl.float32)
@@ -153,12 +155,14 @@ def _tile(  # type: ignore[no-untyped-def]
             s_i, e_i, g_i, d_i, w_i, a_i, s, e, g, d, w, (lane < 16)[:, None, :], base2,
             down, bend, here, up, arch, PLAIN, WEIGHTED, HESSIAN, VALUE, True, True,
         )  # fmt: skip
+        # What the documents have added up on their way goes back to their rows.
         half = tl.broadcast_to((lane + 16) % 32, [ROWS, 32])
         down -= tl.gather(up, half, 1)
         if HESSIAN:
             bend += tl.gather(arch, half, 1)
         here *= 2.0  # others are met from both sides
         skipped = first
+    # The documents of the other tiles, all around the ring; these add up nothing.
     shift = tl.broadcast_to((lane + 1) % 32, [COLUMNS, 32])
     none = tl.zeros([COLUMNS, 32], tl.float32)
     every = tl.full([1, 1, 1], 1, tl.int1)
