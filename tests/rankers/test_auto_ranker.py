@@ -1,6 +1,8 @@
 """AutoRanker: a budget that is kept, a mixture that is explained, and what happens when it is interrupted."""
 
 import time
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from rankloop.rankers import AutoRanker, LambdaMART, contributions
 from rankloop.rankers.auto import clock
 from rankloop.rankers.auto import search as searching
 from rankloop.rankers.auto.bags import Folds
-from rankloop.rankers.auto.candidates import first_candidates, installed_backends, neighbours
+from rankloop.rankers.auto.candidates import Candidate, first_candidates, installed_backends, neighbours
 from rankloop.rankers.auto.stack import stack
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.per_list import normalised
@@ -177,6 +179,67 @@ def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
         AutoRanker(minutes=5, threads=1).fit(*sets[:2])
 
 
+def test_a_machine_that_slows_down_costs_one_fit_more(sets, monkeypatch):
+    """After four models every fit takes ten times as long: what cannot be stopped is given up."""
+    passed, fits = [0.0], [0]
+
+    def slower(candidate, *given, **more):
+        fits[0] += 1
+        passed[0] += 2 if fits[0] <= 4 else 20
+        return original(candidate, *given, **more)
+
+    original = searching.fit_one
+    monkeypatch.setattr(clock, "now", lambda: passed[0])
+    monkeypatch.setattr(searching, "_prepare", lambda *_: None)
+    monkeypatch.setattr(searching, "fit_one", slower)
+    monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", slower)
+    ranker = AutoRanker(minutes=1, fits=4, threads=1, backends=["lightgbm"]).fit(*sets[:2])
+    assert ranker.parts_
+    trees = sum(part.name.startswith("trees") for part in ranker.parts_)
+    assert passed[0] <= 60 + 20 * (3 * trees + 1)  # these trees do not look at the clock
+
+
+def test_memory_is_bounded(sets, monkeypatch):
+    """Places within the list are added for as many features as a limit allows, however many there are."""
+    limit = 2 * 2 * (sets[0].n_documents + sets[1].n_documents)
+    monkeypatch.setattr(searching, "ADDED", limit)
+    ranker = AutoRanker(minutes=5, fits=5, members=2, folds=2, divisions=1, threads=1).fit(*sets[:2])
+    assert max(len(part.view.by_query) for part in ranker.parts_) <= 2
+    monkeypatch.setattr(searching, "MOST_CELLS", 10 * sets[0].n_features)
+    assert searching._sampled(sets[0], seed=0).n_documents < 10 + sets[0].lengths.max()
+
+
+def test_a_library_that_fails_in_any_way_is_left_out(sets, monkeypatch):
+    def broken(*_):
+        raise ImportError("libgomp.so.1: cannot open shared object file")
+
+    monkeypatch.setattr("rankloop.rankers.trees.catboost.CatBoostForest.grow", broken)
+    ranker = AutoRanker(minutes=5, fits=7, members=2, folds=2, divisions=1, threads=1).fit(*sets[:2])
+    assert not any("catboost" in row[0] for row in ranker.leaderboard_.rows)
+    assert any("catboost" in reason and "libgomp" in reason for reason in ranker.reasons_)
+
+
+def test_it_serves_in_a_search(tmp_path):
+    """Trained over an index, saved, loaded, and asked: the page is in the order of its scores."""
+    rng = np.random.default_rng(0)
+    words = ["red", "blue", "shoe", "hat", "coat", "green"]
+    index = rl.Index.create(tmp_path / "shop", {"title": "text", "price": "number"})
+    titles = [" ".join(rng.choice(words, 3)) for _ in range(80)]
+    index.add([{"id": str(at), "title": title, "price": at % 7} for at, title in enumerate(titles)])
+    index.commit()
+    judged = {word: {str(at): at % 7 // 3 for at, t in enumerate(titles) if word in t} for word in words}
+    ranker = AutoRanker(minutes=5, fits=6, members=3, folds=2, divisions=1, threads=1)
+    search = index.retriever(k=50) >> rl.Features.standard(index) >> ranker
+    search.fit({word: word for word in words}, judged)
+    ranker.save(tmp_path / "auto")
+    served = index.retriever(k=50) >> rl.Features.standard(index) >> rl.load(tmp_path / "auto")
+    for word in words:
+        found, again = search(word), served(word)
+        assert found.ids.tolist() == again.ids.tolist()
+        assert (np.diff(again.scores) <= 0).all()
+    assert all(part.rankers[0].forest_ for part in ranker.parts_ if part.name.startswith("trees"))
+
+
 def test_the_metric_may_be_one_of_which_less_is_better(sets):
     ranker = AutoRanker(fits=3, members=1, folds=2, metric="arp", threads=1).fit(*sets[:2])
     values = [float(row[2]) for row in ranker.leaderboard_.rows]
@@ -236,6 +299,28 @@ def test_only_what_is_installed_is_tried(monkeypatch):
     assert len(alike) < len(tried)
     weighted = first_candidates(("lightgbm", "catboost"), View((0,)), View(), own_objectives=False)
     assert not any(str(one.params["loss"]).startswith("backend:") for one in weighted)
+
+
+def test_features_are_sampled_for_each_split():
+    """Half of two features is one: a tree that was given one for all its splits would never see the other."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2)).astype(np.float32)
+    data = RankingDataset.from_groups(X, np.digitize(X.sum(axis=1), [-1, 0, 1]), np.full(30, 20))
+    grid = np.stack(np.meshgrid(*2 * [np.linspace(-2, 2, 7)]), axis=-1).reshape(-1, 2)
+    for backend, own in (("lightgbm", "feature_fraction_bynode"), ("xgboost", "colsample_bynode")):
+        candidate = Candidate("trees", {"backend": backend, "loss": "squared", "feature_fraction": 0.5})
+        ranker = candidate.ranker(threads=1, seed=0, metric="ndcg@10", trees=1, leaves=8).fit(data)
+        assert (ranker.feature_fraction, ranker.params) == (1.0, {own: 0.5})
+        scores = ranker.predict(RankingDataset(grid, np.zeros(49), np.zeros(49))).reshape(7, 7)
+        assert all(np.ptp(scores, axis=axis).any() for axis in (0, 1))
+
+
+def test_linear_leaves_are_tried_and_varied():
+    first = next(one for one in first_candidates(("lightgbm",), View((0,)), View()) if "params" in one.params)
+    assert "with linear leaves" in first.name
+    assert all("linear leaves" in one.name for one in islice(neighbours([first], [View()], 0), 5))
+    plain = replace(first, params={**first.params, "params": None})
+    assert first.family != plain.family
 
 
 def test_neighbours_are_settings_that_can_be_fitted():

@@ -19,6 +19,7 @@ from rankloop.rankers.base.feature_names import feature_index, feature_indices, 
 from rankloop.rankers.base.input import refuse_ignored
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member, Ranker
+from rankloop.rankers.trees.best_round import STOPPING, BestRound
 from rankloop.rankers.trees.boosting import Boosted, Derivatives, Job, Plan, Round, Watch
 from rankloop.rankers.trees.forest import Forest
 
@@ -50,7 +51,9 @@ class LambdaMART(Ranker):
 
     With a validation set, the `metric` is measured after every round; training stops after `patience` rounds
     without a better value, and the trees of the best round are kept (`patience=None` never stops early).
-    `curve_` holds the values. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such limit,
+    `curve_` holds the values. With few validation queries these go up and down by chance:
+    `stopping="smoothed"` compares their means over the rounds around each round, which takes more rounds and
+    is better on average. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such limit,
     and its trees are symmetric, with the power of two nearest to `leaves`. `bagging_fraction` is the share of
     the queries that give gradients in a round.
 
@@ -83,6 +86,7 @@ class LambdaMART(Ranker):
     backend: str = "lightgbm"
     metric: str | Metric = "ndcg@10"
     patience: int | None = 50
+    stopping: str = "best"
     l2: float = 0.0
     bagging_fraction: float = 1.0
     feature_fraction: float = 1.0
@@ -110,12 +114,13 @@ class LambdaMART(Ranker):
             honours = self._honours - {"item_weight", "pairs"}
             refuse_ignored(train, honours, f"{plan.objective} of {self.backend}", _INSTEAD)
         objective = None if valid is None else Objective.of(self.metric, valid)
+        best = BestRound(one_of("stopping", self.stopping, STOPPING) == "smoothed")
         with threads_at_most(self.threads), progress("growing trees", total=self.trees) as advance:
 
             def show(seen: Round) -> None:
                 advance(1, "" if seen.value is None else f"{seen.metric} {seen.value:.4f}")
 
-            watch = Watch(objective, self.trees, self.patience, (show, *self.callbacks))
+            watch = Watch(objective, self.trees, self.patience, (show, *self.callbacks), best)
             self.forest_ = kind.grow(Job(plan, train, valid, derivatives, watch), init)
         self.n_trees_ = self.forest_.trees
         self.curve_ = np.array(watch.curve)

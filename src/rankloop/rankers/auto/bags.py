@@ -188,6 +188,7 @@ def _bag(
 ) -> list[Bag]:  # fmt: skip
     """The bag, of fits of `seconds` each, or nothing where one of its models could not be fitted.
 
+    Trees are stopped in time; other models are given up as soon as the next one would take too long.
     `first` is the model without the first part, where there is one.
     """
     data, parts = over.data, over.parts(repeat)
@@ -197,6 +198,8 @@ def _bag(
         rankers, parts = [first.ranker], parts[1:]
     start = clock.spent
     for number, (inside, outside) in enumerate(parts):
+        if candidate.kind != "trees" and number and (clock.spent - start) / number > clock.left:
+            return []
         train, held = data.select(inside), data.select(outside)
         stop = clock.stop_after(min(2 * seconds, clock.left / (len(parts) - number)))
         ranker = fit_one(candidate, train, held, stop, setting, seed=setting.seed + repeat)

@@ -18,6 +18,11 @@ _LOSSES = ("lambdagap", "lambdarank", "squared", "xendcg", "softmax", "lambdalos
 _NETWORK: dict[str, Any] = {"loss": "softmax", "hidden": (128, 64), "learning_rate": 5e-3}
 _NETWORK |= {"weight_decay": 1e-2}
 _TRANSFORMS = ("standard", "log1p", "quantile")
+_LINES: dict[str, Any] = {"linear_tree": True, "linear_lambda": 3.0, "min_data_in_leaf": 50}
+_PER_SPLIT = {
+    "lightgbm": "feature_fraction_bynode",
+    "xgboost": "colsample_bynode",
+}  # CatBoost's own always is
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,14 @@ class Candidate:
     def name(self) -> str:
         shown = [str(self.params.get(name, "")) for name in ("backend", "loss")]
         more = [f"{_SHORT[name]} {value:g}" for name, value in self.params.items() if name in _SHORT]
-        return " ".join(part for part in (self.kind, *shown, *more) if part)
+        lines = "with linear leaves" if self.params.get("params") == _LINES else ""
+        return " ".join(part for part in (self.kind, *shown, lines, *more) if part)
 
     @property
     def family(self) -> tuple[str, ...]:
         """Candidates of one family make much the same mistakes."""
-        what = "feature_transform" if self.kind == "neural" else "backend"
-        return (self.kind, str(self.params.get(what)), str(self.params.get("loss")), self.view.name)
+        what = ("feature_transform",) if self.kind == "neural" else ("backend", "params")
+        return (self.kind, *(str(self.params.get(name)) for name in (*what, "loss")), self.view.name)
 
     def ranker(self, *, threads: int | None, seed: int, metric: Any, **more: Any) -> Ranker:
         """The model, not yet fitted."""
@@ -46,7 +52,7 @@ class Candidate:
             from rankloop.rankers.lambdamart import LambdaMART
 
             common = {"trees": 1500, "patience": 50, "threads": threads, "seed": seed, "metric": metric}
-            return LambdaMART(**(common | dict(self.params) | more))
+            return LambdaMART(**(common | {"stopping": "smoothed"} | _per_split(self.params) | more))
         if self.kind == "linear":
             from rankloop.rankers.linear_ranker import LinearRanker
 
@@ -55,6 +61,15 @@ class Candidate:
 
         common = {"device": "cpu", "threads": threads, "seed": seed, "metric": metric}
         return NeuralRanker(**({"epochs": 100, "patience": 12} | common | dict(self.params)))
+
+
+def _per_split(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Features are sampled for each split: of two features, a tree that was given one would see no more."""
+    found = dict(params)
+    own = _PER_SPLIT.get(found["backend"])
+    if own is not None and found.get("feature_fraction", 1) < 1:
+        found["params"] = {**found.get("params", {}), own: found.pop("feature_fraction")}
+    return found
 
 
 _SHORT = {
@@ -99,6 +114,7 @@ def first_candidates(
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
         trees("squared", leaves=15),
         trees("lambdagap", by_query, leaves=15),
+        trees("lambdagap", leaves=8, params=_LINES),
         trees("squared", by_query, leaves=15),
         trees("backend:QueryRMSE", backend="catboost", leaves=64),
         trees("backend:rank:ndcg", backend="xgboost"),
@@ -158,6 +174,8 @@ def _other_trees(base: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
         "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
         "l2": float(rng.choice([0.0, 1.0, 10.0])),
     }
+    if "params" in base:
+        params["params"] = base["params"]
     if not loss.startswith("backend:"):
         params["bagging_fraction"] = float(rng.choice([0.6, 0.8, 1.0]))
     return params

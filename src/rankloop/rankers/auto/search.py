@@ -210,7 +210,7 @@ def fit_one(
         fitted: Ranker = ranker.fit(
             candidate.view.data(train), None if held is None else candidate.view.data(held)
         )
-    except (ValueError, np.linalg.LinAlgError, RuntimeError) as error:
+    except Exception as error:  # a library may fail in any way, also while it is imported
         setting.failures.append(f"{candidate.name}: {error}")
         return None
     if candidate.kind == "trees":

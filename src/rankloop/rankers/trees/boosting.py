@@ -14,6 +14,7 @@ from rankloop.data import RankingDataset
 from rankloop.losses import Loss, redraw
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.ranker import Member
+from rankloop.rankers.trees.best_round import BestRound
 from rankloop.rankers.trees.forest import Forest
 
 __all__ = ["Boosted", "Derivatives", "Job", "Plan", "Round", "Watch"]
@@ -133,17 +134,19 @@ class Watch:
     """Early stopping: the metric on the validation set by round, and the callbacks.
 
     `quality` measures the scores where a backend keeps them on a device; otherwise the objective does.
+    `best` finds the round to keep.
     """
 
     objective: Objective | None
     trees: int
     patience: int | None
     callbacks: Sequence[Callable[[Round], Any]]
+    best: BestRound
     curve: list[float] = field(default_factory=list)
     best_round: int = 0
     number: int = 0
     quality: Callable[[Any], float] | None = None
-    _best: float = -math.inf
+    _highest: float = -math.inf
     _start: float = field(default_factory=time.perf_counter)
 
     def __call__(self, scores: Any) -> bool:
@@ -159,8 +162,9 @@ class Watch:
                 )
             value = self._signed(reached)
             self.curve.append(value)
-            if reached > self._best:
-                self._best, self.best_round = reached, self.number
+            self._highest = max(self._highest, reached)
+            self.best.add(reached)
+            self.best_round = self.best.number
         else:
             self.best_round = self.number
         seen = Round(
@@ -168,7 +172,7 @@ class Watch:
             self.trees,
             "" if self.objective is None else str(self.objective.metric),
             value,
-            None if value is None else self._signed(self._best),
+            None if value is None else self._signed(self._highest),
             self.best_round,
             time.perf_counter() - self._start,
         )
