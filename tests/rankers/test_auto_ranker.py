@@ -112,7 +112,7 @@ def test_large_data_is_tried_on_a_sample_and_fitted_whole(monkeypatch):
     monkeypatch.setitem(searching.PER_CELL, "trees", 1.0)
     monkeypatch.setattr(searching, "FEWEST", 20)
     data = synthetic(n_queries=200, docs_per_query=10, n_features=5, seed=0)
-    ranker = AutoRanker(minutes=1, fits=2, members=1, folds=2, divisions=1, threads=1).fit(data)
+    ranker = AutoRanker(minutes=30, fits=2, members=1, folds=2, divisions=1, threads=1).fit(data)
     assert "of the documents to save time" in ranker.leaderboard_.plain()
     assert [len(part.rankers) for part in ranker.parts_] == [2]
     assert ranker.metrics_["out of fold"]["ndcg@10"] > 0.6
@@ -177,6 +177,26 @@ def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
     calls[:] = [None] * 3
     with pytest.raises(KeyboardInterrupt):
         AutoRanker(minutes=5, threads=1).fit(*sets[:2])
+
+
+@pytest.mark.parametrize("at", [4, 8])
+def test_after_one_interrupt_nothing_more_is_fitted(sets, monkeypatch, at):
+    """While models are tried (the fourth fit), and while the best are fitted again (the eighth)."""
+    calls = []
+
+    def interrupted(candidate, *given, **more):
+        calls.append(candidate)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        return original(candidate, *given, **more)
+
+    original = searching.fit_one
+    monkeypatch.setattr(searching, "_prepare", lambda *_: None)
+    monkeypatch.setattr(searching, "fit_one", interrupted)
+    monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", interrupted)
+    ranker = AutoRanker(minutes=5, fits=5, backends=["lightgbm"], threads=1).fit(*sets[:2])
+    assert len(calls) == at
+    assert ranker.parts_
 
 
 def test_a_machine_that_slows_down_costs_one_fit_more(sets, monkeypatch):

@@ -114,7 +114,7 @@ def bags(
                     made += _bag(one.candidate, over, 0, clock, seconds, setting, one if over.free else None)
                 advance(1)
         except KeyboardInterrupt:
-            pass
+            clock.interrupt()
     return made
 
 
@@ -142,7 +142,7 @@ def repeated(
                 whole = [_merged(one, other, repeat) for one, other in zip(whole, more, strict=True)]
                 done += 1
         except KeyboardInterrupt:
-            pass
+            clock.interrupt()
     return whole, done
 
 
@@ -173,7 +173,7 @@ def refitted(
                     whole[at] = replace(bag, rankers=[*bag.rankers, ranker])
                     done += 1
     except KeyboardInterrupt:
-        pass
+        clock.interrupt()
     return whole, done
 
 

@@ -14,6 +14,7 @@ class Clock:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.start = now()
+        self.interrupted = False
 
     @property
     def spent(self) -> float:
@@ -21,11 +22,15 @@ class Clock:
 
     @property
     def left(self) -> float:
-        return max(self.seconds - self.spent, 0.0)
+        return 0.0 if self.interrupted else max(self.seconds - self.spent, 0.0)
+
+    def interrupt(self) -> None:
+        """No time is left from now on."""
+        self.interrupted = True
 
     def until(self, share: float) -> float:
         """The seconds until this share of all the time is spent."""
-        return max(share * self.seconds - self.spent, 0.0)
+        return 0.0 if self.interrupted else max(share * self.seconds - self.spent, 0.0)
 
     def stop_after(self, seconds: float) -> Callable[[object], bool]:
         """A callback for growing trees, which ends the training after so many seconds from now."""

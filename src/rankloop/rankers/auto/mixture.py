@@ -44,7 +44,8 @@ def mixture(
     some = _chosen(tried, BAGGED * members)
     explored = over.fitted.n_documents if over.sampled < 1 else None
     parts = folds_for(some, over.everything, over.held, explored, clock, folds, setting.seed)
-    made = bags(some, parts, explored, clock, setting) if parts.used > parts.free else []
+    again = parts.used > parts.free and not clock.interrupted
+    made = bags(some, parts, explored, clock, setting) if again else []
     if not made:
         best = _chosen(tried, AVERAGED)
         made = [Bag(one.candidate, [one.ranker], one.scores, one.seconds) for one in best]
@@ -52,8 +53,8 @@ def mixture(
         found = stack(scores, over.compared, setting.metric, seed=setting.seed)
         about = f"the best {len(best)} are used as they are, as there was no time for folds"
         if explored is None:
-            made, again = refitted(made, found.weights, over.everything, over.held, clock, setting)
-            about += f"; {again} of them were also fitted on all queries" if again else ""
+            made, whole = refitted(made, found.weights, over.everything, over.held, clock, setting)
+            about += f"; {whole} of them were also fitted on all queries" if whole else ""
         return Mixture(made, found, about, over.compared, scores, None)
     about = f"{len(made)} of the best were fitted again on {parts.used} of {parts.count} folds of all queries"
     found = _stacked(made, parts, setting)

@@ -109,6 +109,7 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
         except KeyboardInterrupt:
             if not found:
                 raise
+            clock.interrupt()
     if not found:
         raise ValueError(f"no model could be fitted: {'; '.join(setting.failures) or 'none has a value'}")
     return found
