@@ -200,7 +200,7 @@ def test_after_one_interrupt_nothing_more_is_fitted(sets, monkeypatch, at):
 
 
 def test_a_machine_that_slows_down_costs_one_fit_more(sets, monkeypatch):
-    """After four models every fit takes ten times as long: what cannot be stopped is given up."""
+    """After four models every fit takes ten times as long: what cannot be stopped ends early."""
     passed, fits = [0.0], [0]
 
     def slower(candidate, *given, **more):

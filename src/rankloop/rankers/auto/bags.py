@@ -188,7 +188,7 @@ def _bag(
 ) -> list[Bag]:  # fmt: skip
     """The bag, of fits of `seconds` each, or nothing where one of its models could not be fitted.
 
-    Trees are stopped in time; other models are given up as soon as the next one would take too long.
+    Trees are stopped in time; other models end as soon as the next one would take too long.
     `first` is the model without the first part, where there is one.
     """
     data, parts = over.data, over.parts(repeat)
