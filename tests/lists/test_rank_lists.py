@@ -56,6 +56,33 @@ def test_the_top_of_lists_is_the_top_of_their_order(lists, depth, average):
         assert kept == stop - start or scores[order[start + kept]] < scores[rows[-1]]
 
 
+@pytest.mark.parametrize("spread", SPREADS)
+@given(
+    lengths=st.lists(st.integers(0, 150), min_size=1, max_size=5),
+    depth=st.integers(1, 25),
+    seed=st.integers(0, 99),
+)
+def test_the_top_of_long_lists_is_picked_with_all_that_ties(spread, lengths, depth, seed):
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    scores = np.asarray(SPREADS[spread](rng, offsets[-1]), np.float64)
+    labels, weight = (
+        rng.permutation(offsets[-1]).astype(np.float32) for _ in range(2)
+    )  # tell documents apart
+    found, order = top_lists(scores, labels, weight, offsets, depth), plain_order(scores, offsets.tolist())
+    for q, (start, stop) in enumerate(pairwise(offsets.tolist())):
+        kept = min(depth, stop - start)
+        while start + kept < stop and scores[order[start + kept]] == scores[order[start + kept - 1]]:
+            kept += 1
+        assert found.kept[q] == kept
+        place, rows = slice(found.start[q], found.start[q] + kept), order[start : start + kept]
+        assert found.labels[place].tolist() == labels[rows].tolist()
+        assert found.weight[place].tolist() == weight[rows].tolist()
+        assert found.tied[place].tolist() == [
+            i > 0 and scores[row] == scores[rows[i - 1]] for i, row in enumerate(rows)
+        ]
+
+
 @given(ragged_lists(), st.none() | st.integers(1, 6), st.sampled_from(["exp2", "linear", (0, 1, 3, 3, 9)]))
 def test_the_best_order_has_the_highest_gains_first(lists, k, option):
     _, labels, offsets = (np.asarray(part) for part in lists)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._jit import kernel, over_lists
-from rankloop.lists.kernels.best import FEW, pick_best
+from rankloop.lists.kernels.best import FEW, GROUPS, pick_best
 from rankloop.lists.kernels.sort import scratch, sort_list
 
 __all__ = ["Ranked", "rank_tops", "top_lists"]
@@ -60,13 +60,10 @@ def top_lists(
         depth=_EVERY if depth is None else depth,
     )
     longest = int(np.diff(offsets).max(initial=0))
-    start, size = offsets[:-1], np.diff(offsets)
-    if ranked.depth <= FEW < longest:
-        scores, labels, weight, start, size = pick_best(scores, labels, weight, offsets, ranked.depth)
 
     def work(first: int, last: int) -> None:
         rank_tops(
-            scores, labels, weight, start, size, ranked.depth, average, longest,
+            scores, labels, weight, offsets, ranked.depth, average, longest,
             ranked.labels, ranked.weight, ranked.tied, ranked.start, ranked.kept,
             int(offsets[first]), first, last,
         )  # fmt: skip
@@ -80,8 +77,7 @@ def rank_tops(
     scores: Floats,
     labels: Singles,
     weight: Singles,
-    starts: Ints,
-    sizes: Ints,
+    offsets: Ints,
     depth: int,
     average: bool,
     longest: int,
@@ -96,19 +92,32 @@ def rank_tops(
 ) -> None:
     """What is kept is written without gaps from `to` on, so that metrics read it fast."""
     row, key, spare, bucket, slot = scratch(longest)
+    best, picked, short = np.empty(GROUPS), np.empty(longest + 1, np.int32), np.empty(longest)
     for q in range(first, last):
-        start = starts[q]
-        n = sizes[q]
+        start = offsets[q]
+        own = scores[start : offsets[q + 1]]
         out_start[q] = to
         out_kept[q] = 0
-        if n == 0:
+        if len(own) == 0:
             continue
-        sort_list(scores[start : start + n], row, key, spare, bucket, slot)
+        # Of a list much longer than the depth, only the best few are sorted.
+        some = depth <= FEW and len(own) >= 4 * depth + 8
+        if some:
+            found = pick_best(own, depth, best, picked)
+            for i in range(found):
+                short[i] = own[picked[i]]
+            own = short[:found]
+        n = len(own)
+        sort_list(own, row, key, spare, bucket, slot)
         # To the depth, and through the tie that straddles it: the mean over its orders needs all of it.
         kept = n if n < depth else depth
         while kept < n and key[kept] == key[kept - 1]:
             kept += 1
         out_kept[q] = kept
+        # Gather what metrics read of the documents that are kept.
+        if some:
+            for i in range(kept):
+                row[i] = picked[row[i]]
         for i in range(kept):
             out_labels[to + i] = labels[start + row[i]]
         out_tied[to] = False
