@@ -1,5 +1,7 @@
 """The rows and offsets of a batch, from those of an epoch to the buffers of a captured step: one launch."""
 
+from __future__ import annotations
+
 from torch import Tensor
 
 from rankloop.lists.tensors.jit import jit, tl

@@ -4,6 +4,8 @@ Sums over the rows of a batch go through parts of a fixed number of rows, which 
 same batch gives the same bits.
 """
 
+from __future__ import annotations
+
 from rankloop.lists.tensors.jit import jit, tl
 
 __all__ = [
