@@ -149,6 +149,7 @@ LAYOUTS = {
         }
     ),
     "worlds/reporting": WORLDS,
+    "worlds/before": WORLDS,
     "worlds/opened": WORLDS,
     "worlds/opened, again": WORLDS,
     "worlds/earlier": WORLDS,

@@ -206,7 +206,7 @@ def test_scale_and_agreement():
 def test_above_clicks_at_their_word(people, tmp_path):
     drawn = World(people=people, queries=250, sessions=6000, loggers=(0.2,), seed=7).draw()
     data = hidden(drawn)
-    found = learn(drawn.log, data, rankers=FEW)
+    found = learn(drawn.log, data, rankers=FEW, networks=False)
     word = LambdaMART(trees=25, leaves=15, loss=GAIN, threads=1).fit(naive(drawn.log, data))
     assert quality(found.ranker, drawn.test) > quality(word, drawn.test) + 0.01
     assert isinstance(found.ranker, LambdaMART)  # one model, whatever was added up

@@ -41,6 +41,9 @@ def learn(
     budget: Annotated[
         str, typer.Option(help="quick: one forest; usual: a stack of corrections; large: a longer stack.")
     ] = "usual",
+    networks: Annotated[
+        bool, typer.Option(help="A network in the stack too (with PyTorch), or one forest only.")
+    ] = True,
     seed: Seed = 0,
     report: ReportFile = None,
     again: Annotated[
@@ -85,7 +88,8 @@ def learn(
                 "a log in an engine is read by one process, every time; leave --backend and --again out"
             )
         curve = None if propensity is None else _curve(propensity)
-        chosen: dict[str, Any] = {"rankers": candidates(trees=trees), "budget": budget, "seed": seed}
+        chosen: dict[str, Any] = {"rankers": candidates(trees=trees), "networks": networks}
+        chosen |= {"budget": budget, "seed": seed}
         check_report(report)
         learn_ubi(source, out, logs.missing, json, report, logs.on_error, propensity=curve, **chosen)
         return
@@ -103,6 +107,7 @@ def learn(
     options: dict[str, Any] = {
         "propensity": None if propensity is None else _curve(propensity),
         "rankers": candidates(trees=trees),
+        "networks": networks,
         "budget": budget,
         "seed": seed,
     }

@@ -25,6 +25,7 @@ def learn(
     *,
     propensity: ClickBias | None = None,
     rankers: Mapping[str, LambdaMART] | None = None,
+    networks: bool = True,
     budget: str = "usual",
     seed: int = 0,
     backend: str = "local",
@@ -50,7 +51,9 @@ def learn(
     notes: list[str] = []
     if given is None:
         given, by, notes = _experiment(shards, seed, backend, workers)
-    found = learn_here(counts, documents, propensity=given, rankers=rankers, budget=budget, seed=seed)
+    found = learn_here(
+        counts, documents, propensity=given, rankers=rankers, networks=networks, budget=budget, seed=seed
+    )
     if given is None:
         return replace(found, warnings=(*notes, *found.warnings))
     return replace(found, curve_by=by, warnings=(*notes, *found.warnings))

@@ -120,6 +120,7 @@ def learn(
     propensity: ClickBias | None = None,
     rankers: Mapping[str, LambdaMART] | None = None,
     logged: Ranker | None = None,
+    networks: bool = True,
     budget: str = "usual",
     seed: int = 0,
 ) -> Learned:
@@ -134,23 +135,23 @@ def learn(
     weights, each with the curve in full, by half, not at all and as the stack finds it; two towers; pairs
     with documents that were never shown as irrelevant ones) are fitted in three folds of queries and added up
     with the weights that make the clicks on the other queries most likely, together with a new curve and
-    clicks that do not depend on relevance. The sum is one forest; `summary` says in one paragraph what was
-    found. Its dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the
-    first of `rankers`. Pages whose clicks go against those on the others, as those of people who want bad
-    results to rise, are left out, and the rest is learned from again (`opposed` is their share; above 40 % a
-    warning says that the clicks cannot be trusted). With `logged`, the ranker that made the log, the result
-    moves away from it only as far as the clicks bear it out under every click model that is likely
-    (`unbiased.proximal`).
+    clicks that do not depend on relevance. With PyTorch, two small networks join them. The sum is one forest,
+    or an `Ensemble` of it and the networks; `networks=False` keeps it one forest, which search engines
+    can take. `summary` says in one paragraph what was found. Its dcg@10 is estimated beside that of the
+    logged order. The shape of the trees is that of the first of `rankers`. Pages whose clicks go against
+    those on the others, as those of people who want bad results to rise, are left out, and the rest is
+    learned from again (`opposed` is their share; above 40 % a warning says that the clicks cannot be
+    trusted). With `logged`, the ranker that made the log, the result moves away from it only as far as the
+    clicks bear it out under every click model that is likely (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
     already and the log is too small for a certain lead, there is little bias left to correct at the price of
     much variance, so the square root of the curve corrects.
 
-    `budget="large"` takes about twenty times as long as the usual one: five folds; slow forests with random
+    `budget="large"` takes several times as long as the usual one: five folds; slow forests with random
     splits and networks on the same likelihood (three of each that gets weight) join the stack. They look at
-    the features without which clicks on other queries are clearly harder to predict (`features`). Where a
-    network gets weight, the ranker is an `Ensemble` of one forest and networks.
+    the features without which clicks on other queries are clearly harder to predict (`features`).
 
     >>> from rankloop.clicks import simulate
     >>> from rankloop.data import synthetic
@@ -160,7 +161,8 @@ def learn(
     'swap_intervention'
     """
     one_of("budget", budget, ("quick", "usual", "large"))
-    options: dict[str, Any] = {"rankers": rankers, "logged": logged, "budget": budget, "seed": seed}
+    options: dict[str, Any] = {"rankers": rankers, "logged": logged, "networks": networks}
+    options |= {"budget": budget, "seed": seed}
     found = _once(log, data, propensity, **options)
     if not isinstance(log, ClickLog) or found.scores is None:
         return found
@@ -183,6 +185,7 @@ def _once(
     *,
     rankers: Mapping[str, LambdaMART] | None,
     logged: Ranker | None,
+    networks: bool,
     budget: str,
     seed: int,
 ) -> Learned:
@@ -199,7 +202,7 @@ def _once(
     held = held_out_rows(seen, seed)
     if budget != "quick" and held is not None:
         lines, large = next(iter(known.values())), budget == "large"
-        found = _stacked(log, seen, given, lines, by, report, notes, seed, large=large)
+        found = _stacked(log, seen, given, lines, by, report, notes, seed, large=large, networks=networks)
         return found if logged is None else _beside(log, data, found, logged)
     if logged is not None:
         raise ValueError(
@@ -242,13 +245,15 @@ def _stacked(
     seed: int,
     *,
     large: bool,
+    networks: bool,
 ) -> Learned:
     """Many corrections of the clicks, weighted by held-out clicks; more of them with a large budget."""
     estimated = isinstance(given, Propensity) and given.log_covariance is not None
     floors = estimated or by != GIVEN  # a curve that is known is taken as it is
     features = informative(condensed(seen), lines, seed) if large else None
-    more = None if features is None else larger(lines, features)
-    found = stacked(log, seen, given, lines, learn=report is not None, floors=floors, seed=seed, larger=more)
+    more = None if features is None else larger(lines, features, networks=networks)
+    options: dict[str, Any] = {"learn": report is not None, "floors": floors, "seed": seed}
+    found = stacked(log, seen, given, lines, **options, larger=more, network=networks)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
     selection = out_of_fold(log, found, given)

@@ -76,7 +76,9 @@ def train_candidates(
     `budget` "usual" the trees are the stack of `unbiased.learn`, which has such scores already.
     """
     shapes = candidates(trees=TREES, threads=1)
-    learned = learn(log, data, propensity=curve, rankers=shapes, budget=budget, seed=seed)
+    learned = learn(
+        log, data, propensity=curve, rankers=shapes, networks=False, budget=budget, seed=seed
+    )  # one forest: it answers within milliseconds, and other engines can take it
     known = Propensity.given(learned.curve) if curve is None else curve
     ways: dict[str, Callable[[ClickLog, RankingDataset], Ranker]] = {
         "unbiased weights": lambda some, of: _weights().fit(ips(some, known, of)),

@@ -20,7 +20,18 @@ from rankloop.unbiased.estimation.straight import Straight, straight
 from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
-__all__ = ["FOLDS", "Correction", "Member", "fitted", "fold_of", "in_folds", "library", "more"]
+__all__ = [
+    "FOLDS",
+    "HALF",
+    "Correction",
+    "Member",
+    "all_documents",
+    "fitted",
+    "fold_of",
+    "in_folds",
+    "library",
+    "more",
+]
 
 FOLDS = 3  # of whole queries, with the usual budget
 HALF = 0.5  # the power of a curve that corrects by half
@@ -123,6 +134,11 @@ def _all_documents(seen: Evidence, shape: LambdaMART) -> Correction:
     """
     y = affine_relevance(seen)
     return lambda kept: _on_labels(seen, y, kept | not_shown(seen, kept), shape)
+
+
+def all_documents(seen: Evidence, correction: Correction) -> Correction:
+    """A correction of the evidence `as_if_shown`, with some of the documents that were never shown."""
+    return lambda kept: correction(kept | not_shown(seen, kept))
 
 
 def _on_labels(seen: Evidence, y: Floats, kept: Bools, shape: LambdaMART) -> LambdaMART:

@@ -1,11 +1,13 @@
 """Documents that were never shown: what a good logger left out is seldom relevant."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from rankloop._arrays import Bools
+from rankloop._arrays import Array, Bools
 from rankloop.unbiased.estimation.evidence import Evidence
 
-__all__ = ["not_shown"]
+__all__ = ["as_if_shown", "not_shown"]
 
 EACH = 2  # documents that were never shown, at most, for each one that was
 
@@ -22,3 +24,24 @@ def not_shown(seen: Evidence, kept: Bools) -> Bools:
     found = np.zeros(data.n_documents, bool)
     found[rows[order][turn < many[query[order]]]] = True
     return found
+
+
+def as_if_shown(seen: Evidence) -> Evidence:
+    """The evidence as if each such document had been at the last rank of every page, without a click."""
+    rows = np.flatnonzero(~seen.shown & (seen.sessions > 0)[seen.data.row_query])
+    last = int(seen.position.max())
+    end = seen.position == last
+    examined = float(np.average(seen.alpha[end], weights=seen.impressions[end]))
+
+    def extended(cells: Array, more: Array | float) -> Array:
+        return np.concatenate((cells, np.broadcast_to(more, len(rows)).astype(cells.dtype)))
+
+    return replace(
+        seen,
+        row=extended(seen.row, rows),
+        position=extended(seen.position, last),
+        impressions=extended(seen.impressions, seen.sessions[seen.data.row_query[rows]]),
+        clicks=extended(seen.clicks, 0.0),
+        alpha=extended(seen.alpha, examined),
+        beta=extended(seen.beta, 0.0),
+    )

@@ -16,6 +16,7 @@ from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
 from rankloop.unbiased.estimation.labels import rows_of
 from rankloop.unbiased.estimation.library import FOLDS, Correction, fitted, fold_of, in_folds, library, more
+from rankloop.unbiased.estimation.networks import few_networks
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
 from rankloop.unbiased.estimation.straight import Straight, added
@@ -74,15 +75,16 @@ def stacked(
     floors: bool,
     seed: int,
     larger: Larger | None = None,
+    network: bool = False,
 ) -> Stacked:
     r"""Fit a library of corrections in folds of queries; weigh them by the likelihood of the clicks.
 
     The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
     where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
     `given` is kept). The curve of the stack, tempered, then makes four more corrections, and the weights are
-    fitted again. Where people stop reading, only impressions without a click above them count: there,
-    examination does not depend on what was clicked. What has weight is trained on all queries and added up
-    to one forest.
+    fitted again; with `network`, networks join them. Where people stop reading, only
+    impressions without a click above them count: there, examination does not depend on what was clicked.
+    What has weight is trained on all queries and added up to one forest, with networks beside it.
     """
     if lines.backend != "lightgbm":
         raise ValueError(
@@ -100,6 +102,8 @@ def stacked(
     added = more("again", again, lines) if learn or stops else {}
     if larger is not None:
         added |= larger.corrections(again, [seed])
+    if network:
+        added |= few_networks(seen, again, lines, seed)
     if added:
         scores = np.hstack([scores, in_folds(added, seen, seed, folds)])
         corrections |= added
