@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 import rankloop.search.bm25
 import rankloop.search.features.features
+import rankloop.search.index.counts
 import rankloop.search.index.expand
 import rankloop.search.index.match
 import rankloop.search.index.phrase
+import rankloop.search.index.segment
 from rankloop.search import BM25F, Analyser, Deadline, Features, Index, Query
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.search.index.expand import prefix_terms
@@ -236,6 +238,57 @@ def test_a_deadline_in_the_query_holds_for_facets_and_features(tmp_path):
         index.retriever()(late)
     with pytest.raises(DeadlineExceeded):
         index.facets(late, "kind")
+
+
+def test_counting_many_values_looks_at_the_clock(tmp_path, monkeypatch):
+    index = Index.create(tmp_path / "i", {"kind": "keyword", "price": "number"})
+    for start, end in ((0, 1500), (1500, 1800)):  # two segments, whose values are added up one by one
+        index.add({"id": i, "kind": f"k{i}", "price": i} for i in range(start, end))
+        index.commit()
+    assert len(index.snapshot.segments) == 2
+    every = Query("", (), deadline=After(10**9))
+    index.counts(every, ["kind"], ["price"])
+    before = 10**9 - every.deadline.left_checks
+    monkeypatch.setattr(rankloop.search.index.counts, "AT_ONCE", 10)
+    index.counts(every, ["kind"], ["price"])
+    assert 10**9 - every.deadline.left_checks > 2 * before + 150
+
+
+def test_a_field_that_is_named_often_is_counted_once(index_of_kinds, monkeypatch):
+    counted = []
+    for name in ("value_counts", "number_bins"):
+        real = getattr(rankloop.search.index.counts, name)
+        monkeypatch.setattr(
+            rankloop.search.index.counts,
+            name,
+            lambda snapshot, field, *rest, real=real, **more: (
+                counted.append(field) or real(snapshot, field, *rest, **more)
+            ),
+        )
+    index_of_kinds.counts(Query("", ()), ["kind"] * 10, ["price"] * 10)
+    assert counted == ["kind", "price"]
+
+
+def test_equally_frequent_values_are_not_all_read(index_of_kinds, monkeypatch):
+    """A field with an own value for each document: only the values that are shown are decoded."""
+    read = []
+    real = rankloop.search.index.segment.Segment.keyword_value
+    monkeypatch.setattr(
+        rankloop.search.index.segment.Segment,
+        "keyword_value",
+        lambda self, field, number: read.append(number) or real(self, field, number),
+    )
+    found = index_of_kinds.counts(Query("", ()), ["kind"], [], k=7).values["kind"]
+    assert len(read) == 7
+    assert list(found) == sorted(f"k{i}" for i in range(300))[:7]
+
+
+@pytest.fixture
+def index_of_kinds(tmp_path):
+    index = Index.create(tmp_path / "i", {"kind": "keyword", "price": "number"})
+    index.add({"id": i, "kind": f"k{i}", "price": i} for i in range(300))
+    index.commit()
+    return index
 
 
 def test_a_search_is_cancelled_from_another_thread(index, monkeypatch):

@@ -1,6 +1,7 @@
 """The routes of User Behavior Insights: what counts, what is kept apart, and what is refused."""
 
 import json
+import os
 import threading
 
 import polars as pl
@@ -101,10 +102,68 @@ def test_bad_records_are_refused_and_the_others_count(shop):
 def test_a_full_file_is_said(tmp_path):
     with client_of(tmp_path, spool_megabytes=1.0) as (client, _):
         large = CLICK | {"message": "x" * 60_000}
-        statuses = [client.post("/ubi_events", json=[large]).status_code for _ in range(20)]
+        statuses = [client.post("/ubi_events", json=[large], headers=ADMIN).status_code for _ in range(20)]
         assert statuses[0] == 200
         assert statuses[-1] == 503
-        assert "full" in client.post("/ubi_events", json=[large]).json()["detail"]
+        assert "full" in client.post("/ubi_events", json=[large], headers=ADMIN).json()["detail"]
+
+
+def test_one_address_range_does_not_fill_the_files(tmp_path):
+    proxies = {"proxies": ("127.0.0.1",)}
+    with client_of(tmp_path, spool_megabytes=4.0, origins=(SITE,), **proxies) as (client, _):
+        large = CLICK | {"message": "x" * 100_000}
+
+        def sent(where, headers):
+            forwarded = {"X-Forwarded-For": where} | headers
+            return client.post("/ubi_events", json=[large], headers=forwarded)
+
+        for headers in ({"Origin": SITE}, {}):
+            answers = [sent("192.0.2.1", headers) for _ in range(20)]
+            assert answers[-1].status_code == 429
+            assert int(answers[-1].headers["retry-after"]) > 60
+            assert sent("192.0.2.77", headers).status_code == 429  # a neighbour
+            assert sent("198.51.100.1", headers).status_code == 200
+        assert sent("192.0.2.1", ADMIN).status_code == 200
+
+
+def test_tokens_are_not_guessed_here(shop):
+    client, _ = shop
+    wrong = [{"Authorization": f"Bearer wrong{number}"} for number in range(20)]
+    statuses = [client.post("/ubi_events", json=[CLICK], headers=one).status_code for one in wrong]
+    assert statuses == [200] * 10 + [429] * 10
+    assert client.get("/models", headers=ADMIN).status_code == 429  # the same count as everywhere
+
+
+def test_a_disk_that_is_full_leaves_no_half_record(shop, monkeypatch):
+    """`write` may write a part: then it goes on, and after an error nothing of it stays."""
+    client, service = shop
+    write, room = os.write, [30]
+
+    def short(handle, data):
+        if room[0] <= 0:
+            raise OSError(28, "No space left on device")
+        size = min(len(data), room[0])
+        room[0] -= size
+        return write(handle, bytes(data)[:size])
+
+    assert client.post("/ubi_events", json=[CLICK], headers=ADMIN).status_code == 200
+    monkeypatch.setattr("rankloop.serve.events.ubi_files.os.write", short)
+    assert client.post("/ubi_events", json=[CLICK], headers=ADMIN).status_code == 503
+    assert len(kept(service, "events.jsonl")) == 1
+    room[0] = 10**6
+    assert client.post("/ubi_events", json=[CLICK], headers=ADMIN).status_code == 200
+    assert len(kept(service, "events.jsonl")) == 2
+
+
+def test_where_a_record_came_from_is_a_key_that_senders_do_not_choose(shop):
+    client, service = shop
+    lie = QUERY | {"received": 5.0, "received_from": "elsewhere"}
+    client.post("/ubi_queries", json=[lie], headers={"Origin": SITE})
+    client.post("/ubi_queries", json=[lie], headers=ADMIN)
+    by_browser, by_token = kept(service, "queries.jsonl")
+    assert by_browser["received_from"] == service.recorder.origin("127.0.0.1")
+    assert by_token["received_from"] is None
+    assert min(by_browser["received"], by_token["received"]) > 1e9
 
 
 def send(client, person, number, *, headers=ADMIN, **event):

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from rankloop.search import Features, Index, first
 from rankloop.serve.config import Config, InfluenceSettings
 from rankloop.serve.events.store import Store
 from rankloop.serve.learning.run import learn_once
-from rankloop.serve.learning.ubi_window import with_ubi
+from rankloop.serve.learning.ubi_window import ubi_origins, with_ubi
 from rankloop.serve.learning.window import curves_of, read_window
 from rankloop.serve.models.registry import Registry
 from serve.test_learning import FEATURES, NOW, TOPICS, grades, served
@@ -126,6 +127,50 @@ def test_a_window_a_depth_and_a_person_are_bounds(shop, tmp_path):
     records = [json.loads(line) | {"client_id": "ann"} for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(one) + "\n" for one in records))
     assert ubi_of(None, shop, config, influence=InfluenceSettings(person=30)).log.n_pages == 30
+
+
+def stamped(path, **given):
+    """The records of a file with some fields changed; each value is a function of the number."""
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    changed = [
+        one | {name: value(number) for name, value in given.items()} for number, one in enumerate(records)
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in changed))
+
+
+def test_one_address_range_does_not_teach_by_ubi(shop, tmp_path):
+    """3,000 pages of one range, each of a new person and of another day by its own clock, among 300."""
+    config = Config(index=shop.path, folder=tmp_path, features=FEATURES)
+    path, bound = tmp_path / "ubi" / "queries.jsonl", InfluenceSettings()
+    put_ubi(shop, tmp_path, pages=3300)
+    evil = [number >= 300 for number in range(3300)]
+    stamped(
+        path,
+        client_id=lambda number: f"person {number}",
+        received=lambda number: NOW - 600,
+        received_from=lambda number: "evil" if evil[number] else f"range {number % 150}",
+        timestamp=lambda number: (NOW - 600) * 1000 - 86_400_000 * (number % 1000 if evil[number] else 0),
+    )
+    assert ubi_of(None, shop, config, influence=InfluenceSettings(origin=0, query=0)).log.n_pages == 3300
+    found = ubi_of(None, shop, config, influence=bound).log
+    origins = ubi_origins(tmp_path)
+    kept = Counter(origins[session] == "evil" for session in found.sessions.tolist())
+    assert kept[True] <= 30
+    assert kept[False] > 270
+    stamped(path, received_from=lambda number: None)  # with the token
+    assert ubi_of(None, shop, config, influence=bound).log.n_pages == 3300
+
+
+def test_a_record_is_one_page(shop, tmp_path):
+    """Formats of files that hold many records are not taken from the network."""
+    config = Config(index=shop.path, folder=tmp_path, features=FEATURES)
+    path = tmp_path / "ubi" / "queries.jsonl"
+    put_ubi(shop, tmp_path, pages=50)
+    inner = [json.loads(line) for line in path.read_text().splitlines()]
+    wrapped = {"user_query": "x", "query_id": "w", "received_from": "evil", "received": NOW}
+    wrapped["hits"] = {"hits": [{"_source": one} for one in inner[1:]]}
+    path.write_text(json.dumps(inner[0]) + "\n" + json.dumps(wrapped) + "\n" + json.dumps([inner[1]]) + "\n")
+    assert ubi_of(None, shop, config).log.n_pages == 1
 
 
 def test_documents_that_the_index_does_not_have_leave_their_page_out(shop, tmp_path):

@@ -1,7 +1,7 @@
 """What the documents of a search have in common: how many have each value, and how numbers are spread."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ __all__ = ["Bin", "Counts", "bin_ends", "count_fields", "histogram", "number_bin
 
 HIGHEST = 0.99  # share of the documents below which bins end; the last one takes what lies above
 SAMPLE = 4096  # values that this is estimated from
+AT_ONCE = 1000  # values that are counted between two looks at the clock
 SAME = 1e-10  # numbers nearer to each other than this share of them count as equal
 
 
@@ -71,10 +72,12 @@ def count_fields(
             known[left_out] = matching_documents(expander, leaves, allowed) if leaves else allowed
         return known[left_out]
 
-    keywords = [one_of("keyword field", name, _of_kind(snapshot, "keyword")) for name in facets]
-    numbers = [one_of("number field", name, _of_kind(snapshot, "number")) for name in ranges]
+    keywords = [
+        one_of("keyword field", name, _of_kind(snapshot, "keyword")) for name in dict.fromkeys(facets)
+    ]
+    numbers = [one_of("number field", name, _of_kind(snapshot, "number")) for name in dict.fromkeys(ranges)]
     return Counts(
-        {name: value_counts(snapshot, name, which(name), k) for name in keywords},
+        {name: value_counts(snapshot, name, which(name), k, query.check_time) for name in keywords},
         {name: number_bins(snapshot, name, which(name), bins) for name in numbers},
     )
 
@@ -83,18 +86,28 @@ def _of_kind(snapshot: Snapshot, kind: str) -> list[str]:
     return [name for name, field in snapshot.fields.items() if field.kind == kind]
 
 
-def value_counts(snapshot: Snapshot, field: str, which: Iterable[Bytes], k: int) -> dict[str, int]:
-    """How many of the documents marked per segment have each value of a field: the k most frequent."""
+def value_counts(
+    snapshot: Snapshot, field: str, which: Iterable[Bytes], k: int, check: Callable[[], object]
+) -> dict[str, int]:
+    """How many of the documents marked per segment have each value of a field: the k most frequent.
+
+    `check` is called now and then, and may end it.
+    """
     counts: dict[str, int] = {}
     name = name_of_field("keyword", field)
     for segment, has in zip(snapshot.segments, which, strict=True):
         starts, docs = segment.arrays[f"{name}.starts"], segment.arrays[f"{name}.docs"]
         sums = np.concatenate(([0], np.cumsum(has[docs], dtype=np.int64)))
         numbers = np.diff(sums[starts])
-        least = 1
-        if len(snapshot.segments) == 1 and len(numbers) > k:  # only those that are shown, and their equals
-            least = max(1, int(np.partition(numbers, -k)[-k]))
-        for at in np.flatnonzero(numbers >= least).tolist():
+        found = np.flatnonzero(numbers)
+        if len(snapshot.segments) == 1 and len(found) > k:  # only those that are shown; values are in order
+            least = np.partition(numbers, -k)[-k]
+            equal = np.flatnonzero(numbers == least)
+            found = np.flatnonzero(numbers > least)
+            found = np.concatenate((found, equal[: k - len(found)]))
+        for number, at in enumerate(found.tolist()):
+            if number % AT_ONCE == 0:
+                check()
             value = segment.keyword_value(field, at)
             counts[value] = counts.get(value, 0) + int(numbers[at])
     best = sorted(counts, key=lambda value: (-counts[value], value))

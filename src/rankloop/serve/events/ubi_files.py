@@ -15,7 +15,7 @@ from rankloop.search.index.lock import WriterLock
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
 
-__all__ = ["APART", "PEOPLE", "UbiFiles"]
+__all__ = ["APART", "PEOPLE", "UbiFiles", "arrivals", "records"]
 
 APART = "apart"  # the folder of records of unknown origin
 PEOPLE = ("client_id", "session_id", "user_id")
@@ -29,33 +29,33 @@ Record = Mapping[str, Any]
 class UbiFiles:
     """`queries.jsonl` and `events.jsonl` in a folder, and in `apart` below it those of unknown origin.
 
-    Every record has the time at which it was `received`. One process writes at a time; a file that loses
-    records is replaced as a whole.
+    Every record has the time at which it was `received`, and `received_from`: a keyed hash of the address
+    range, None if it came with the token. One process writes at a time; a file that loses records is replaced
+    as a whole.
     """
 
     def __init__(self, folder: Path, megabytes: float) -> None:
         self.folder, self.megabytes = folder, megabytes
         self._known: int | None = None
 
-    def add(self, kind: str, records: Sequence[Record], *, apart: bool) -> None:
+    def add(self, kind: str, records: Sequence[Record], *, apart: bool, origin: str | None = None) -> None:
         """Add records, on disk when this returns; an `OSError` if the file would be too large."""
         if not records:
             return
         now = time.time()
         stamp = {"timestamp": datetime.fromtimestamp(now, UTC).isoformat()}
-        lines = "".join(
-            json.dumps(stamp | dict(one) | {"received": now}, ensure_ascii=False) + "\n" for one in records
-        )
+        seal = {"received": now, "received_from": origin}
+        lines = "".join(json.dumps(stamp | dict(one) | seal, ensure_ascii=False) + "\n" for one in records)
         data = lines.encode("utf-8", "replace")
         path = (self.folder / APART if apart else self.folder) / f"{kind}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._alone():
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
-                if os.fstat(handle).st_size + len(data) > self.megabytes * 2**20:
+                size = os.fstat(handle).st_size
+                if size + len(data) > self.megabytes * 2**20:
                     raise OSError(28, f"{path.name} of ubi is full: move it away, or raise spool_megabytes")
-                os.write(handle, data)
-                os.fsync(handle)
+                _append(handle, data, size)
             finally:
                 os.close(handle)
 
@@ -84,7 +84,7 @@ class UbiFiles:
                 named = {
                     str(record["query_id"])
                     for kind in KINDS
-                    for record in _records(folder / f"{kind}.jsonl")
+                    for record in records(folder / f"{kind}.jsonl")
                     if record.get("query_id") and _names(record, people)
                 }
 
@@ -125,7 +125,29 @@ class UbiFiles:
             lock.release()
 
 
-def _records(path: Path) -> Iterator[Record]:
+def _append(handle: int, data: bytes, size: int) -> None:
+    """Write everything to the end of a file of this size; after an error the file is as it was."""
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(handle, left) :]
+        os.fsync(handle)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(handle, size)
+        raise
+
+
+def arrivals(path: Path) -> dict[str, tuple[float, str | None]]:
+    """When and from which address range each query of a file came; of one that was sent twice, the last."""
+    return {
+        str(one["query_id"]): (_received(one), str(one.get("received_from") or "") or None)
+        for one in records(path)
+        if one.get("query_id")
+    }
+
+
+def records(path: Path) -> Iterator[Record]:
     """The records of a file; a line that is cut off is none."""
     with suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
@@ -137,7 +159,7 @@ def _records(path: Path) -> Iterator[Record]:
 def _record(line: str) -> Record | None:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -84,6 +84,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False, lear
     threads = settings.threads or 2 * (os.cpu_count() or 1)
     app.state.search_threads = SearchThreads(threads, limits.waiting)
     app.state.wrong_tokens = WrongTokens(limits.clients)
+    app.state.ubi_space = api_ubi.ubi_space(settings.spool_megabytes, limits.body, limits.clients)
     app.state.disk_threads = CapacityLimiter(ON_DISK)
     app.state.store_threads = CapacityLimiter(ON_STORE)
     for part in (api_search, api_documents, api_models, api_experiments, api_health, api_ubi):

@@ -21,7 +21,7 @@ OWN_BODIES = "/documents"  # routes under it read large bodies themselves, once 
 
 
 class TokenBuckets:
-    """How many requests each client may send: `burst` at once, `rate` a second in the long run.
+    """How much each client may send: `burst` at once, `rate` a second in the long run.
 
     Of more than `most` clients the least recent is dropped, which gives it a full bucket: memory is bounded.
 
@@ -30,26 +30,26 @@ class TokenBuckets:
     [0.0, 0.0, 1.0, 0.0]
     """
 
-    def __init__(self, rate: float, burst: int, most: int) -> None:
+    def __init__(self, rate: float, burst: float, most: int) -> None:
         self.rate, self.burst, self.most = rate, burst, most
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._left)
 
-    def wait(self, client: str, now: float) -> float:
-        """Take a token: 0, or the seconds until there is one."""
-        wait, left = self.look(client, now), self._now(client, now)
+    def wait(self, client: str, now: float, tokens: float = 1.0) -> float:
+        """Take some tokens: 0, or the seconds until they are there."""
+        wait, left = self.look(client, now, tokens), self._now(client, now)
         self._left.pop(client, None)
-        self._left[client] = (left if wait > 0 else left - 1.0, now)
+        self._left[client] = (left if wait > 0 else left - tokens, now)
         if len(self._left) > self.most:
             self._left.popitem(last=False)
         return wait
 
-    def look(self, client: str, now: float) -> float:
-        """The same without taking it."""
+    def look(self, client: str, now: float, tokens: float = 1.0) -> float:
+        """The same without taking them."""
         left = self._now(client, now)
-        return 0.0 if left >= 1.0 else (1.0 - left) / self.rate
+        return 0.0 if left >= tokens else (tokens - left) / self.rate
 
     def _now(self, client: str, now: float) -> float:
         left, before = self._left.get(client, (float(self.burst), now))

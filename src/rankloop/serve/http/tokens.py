@@ -17,7 +17,16 @@ from rankloop.serve.http.limits import TokenBuckets
 
 Found = TypeVar("Found")
 
-__all__ = ["LockedOut", "WrongTokens", "is_admin", "is_told", "only_admin", "user_of_given", "who"]
+__all__ = [
+    "LockedOut",
+    "WrongTokens",
+    "given_token",
+    "is_admin",
+    "is_told",
+    "only_admin",
+    "user_of_given",
+    "who",
+]
 
 TRIES = 10  # wrong tokens of an address range before it is locked out
 AGAIN = 60.0  # seconds after which one more try is allowed
@@ -80,10 +89,10 @@ def _is_configured(request: Request, given: str) -> bool:
     return bool(wanted) and hmac.compare_digest(given.encode(), wanted.encode())
 
 
-def _given(request: Request) -> str:
+def given_token(request: Request) -> str:
     """The token that a request brings; empty where there is none."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    return given if scheme.lower() == "bearer" else ""
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
 _bearer = HTTPBearer(auto_error=False, description="The administration token.")
@@ -91,13 +100,13 @@ _bearer = HTTPBearer(auto_error=False, description="The administration token.")
 
 def is_admin(request: Request) -> bool:
     """Whether a request has the token of an administrator; another one is refused."""
-    given = _given(request)
+    given = given_token(request)
     if not given:
         return False
     service = service_of(request)
     if not service.config.admin_token and not service.has_users():
         raise HTTPException(403, _OFF)
-    found = user_of_given(request, given.strip())
+    found = user_of_given(request, given)
     if found is None or not found.may("admin"):
         raise HTTPException(401, _NEEDED, {"WWW-Authenticate": "Bearer"})
     request.state.user = found
@@ -106,7 +115,7 @@ def is_admin(request: Request) -> bool:
 
 async def is_told(request: Request) -> bool:
     """`is_admin` for routes that everybody uses: a thread is taken only where the store must be asked."""
-    given = _given(request)
+    given = given_token(request)
     if given and not _is_configured(request, given.strip()):
         return await to_thread.run_sync(is_admin, request)
     return is_admin(request)

@@ -33,7 +33,7 @@ from rankloop.serve.learning.record import (
 )
 from rankloop.serve.learning.remembering import voices_of
 from rankloop.serve.learning.report import report_of_run
-from rankloop.serve.learning.ubi_window import came_since, with_ubi
+from rankloop.serve.learning.ubi_window import came_since, ubi_origins, with_ubi
 from rankloop.serve.learning.window import Window, curves_of, read_window, searched
 from rankloop.serve.models.live import ensure_production, logged_features
 from rankloop.serve.models.registry import Registry
@@ -221,7 +221,7 @@ def _rests_on_a_few(at: _Parts, window: Window, log: ClickLog, compared: Compare
     gate = at.config.gate
     origins = None
     if at.config.influence.origin > 0:
-        known = at.store.origins(since=window.since, until=window.until)
+        known = at.store.origins(since=window.since, until=window.until) | ubi_origins(at.config.home)
         origins = [known.get(page) for page in log.sessions.tolist()]
     return gain_of_a_few(
         log,

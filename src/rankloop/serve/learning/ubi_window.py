@@ -2,9 +2,10 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +16,27 @@ from rankloop.search import Features, Searchable
 from rankloop.search.judged_lists import judged_lists
 from rankloop.serve.config import InfluenceSettings
 from rankloop.serve.events.influence import bounded
+from rankloop.serve.events.ubi_files import arrivals, records
 from rankloop.serve.learning.window import UBI, Window
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["came_since", "with_ubi"]
+__all__ = ["came_since", "ubi_origins", "with_ubi"]
+
+_READ = (  # fields of UBI; others are not looked into, so that a record is one page or one event
+    "action_name",
+    "application",
+    "client_id",
+    "event_attributes",
+    "query_attributes",
+    "query_id",
+    "query_response_hit_ids",
+    "query_response_objects_ids",
+    "session_id",
+    "timestamp",
+    "user_query",
+)
 
 
 def came_since(home: Path, moment: float) -> bool:
@@ -43,9 +59,10 @@ def with_ubi(
 ) -> Window | None:
     """The window and the pages in `HOME/ubi`, described by the features of now where they were not served.
 
-    Only what came with the token or from an allowed site is there. A page that shows a document which the
-    index does not have is left out, and of one person what is beyond `influence`. Layouts are named "ubi" or,
-    by their application, "ubi/shop".
+    Only what came with the token or from an allowed site is there; as any program can claim to be a page of
+    that site, what one person or one address range sent beyond `influence` is left out. So is a page that
+    shows a document which the index does not have. Layouts are named "ubi" or, by their application,
+    "ubi/shop".
     """
     frame = _frame(home / "ubi", since, until, depth, influence, seed)
     if frame is None:
@@ -65,6 +82,12 @@ def with_ubi(
     return replace(window, log=kept, data=data, others=others)
 
 
+def ubi_origins(home: Path) -> dict[str, str]:
+    """The address range of each page, by its session in the window, where one is known."""
+    found = arrivals(home / "ubi" / "queries.jsonl")
+    return {f"{UBI}/{query}": origin for query, (_, origin) in found.items() if origin is not None}
+
+
 def _frame(
     folder: Path, since: float | None, until: float, depth: int, influence: InfluenceSettings, seed: int
 ) -> "polars.DataFrame | None":
@@ -75,7 +98,7 @@ def _frame(
     if not all(path.is_file() and path.stat().st_size for path in files):
         return None
     try:
-        log = read_ubi(*files, on_error="skip", skipped=Counter())
+        log = read_ubi(*map(_plain, files), on_error="skip", skipped=Counter())
     except ValueError:  # no query has results
         return None
     frame = log.to_frame().with_columns(pl.col("session", "query", "document").cast(pl.String))
@@ -94,24 +117,37 @@ def _frame(
     when = pl.col("timestamp").fill_nan(None)
     within = (when < until) & (when >= (since if since is not None else -np.inf))
     frame = frame.filter(within.fill_null(value=since is None))
-    return _of_few(frame, influence, seed) if len(frame) else None
+    return _of_few(frame, arrivals(files[0]), influence, seed) if len(frame) else None
 
 
-def _of_few(frame: "polars.DataFrame", influence: InfluenceSettings, seed: int) -> "polars.DataFrame":
-    """Without the pages of one person on a day that are beyond the bound."""
+def _plain(path: Path) -> list[dict[str, Any]]:
+    return [{name: one[name] for name in _READ if name in one} for one in records(path)]
+
+
+def _of_few(
+    frame: "polars.DataFrame",
+    arrived: Mapping[str, tuple[float, str | None]],
+    influence: InfluenceSettings,
+    seed: int,
+) -> "polars.DataFrame":
+    """Without the pages of one person or address range that are beyond the bound of a day.
+
+    The day is that on which a page arrived: senders write its own time.
+    """
     import polars as pl
 
     pages = frame.unique("session", keep="first", maintain_order=True)
+    came = [arrived.get(one.removeprefix(f"{UBI}/"), (0.0, None)) for one in pages["session"]]
     hashed = [hashlib.blake2b(one.encode(), digest_size=8).hexdigest() for one in pages["session"]]
     pages = pages.select(
         "session",
         "user",
         "query",
-        time=pl.col("timestamp").fill_nan(0.0),
-        origin=pl.lit(None, pl.String),
+        time=pl.Series([when for when, _ in came], dtype=pl.Float64),
+        origin=pl.Series([origin for _, origin in came], dtype=pl.String),
         page_id=pl.Series(hashed),
     )
-    kept, _ = bounded(pages, replace(influence, origin=0.0, query=0.0), seed=seed)
+    kept, _ = bounded(pages, influence, seed=seed)
     filled = frame.with_columns(user=pl.coalesce("user", "session"))
     return filled.join(kept.select("session"), on="session", how="semi", maintain_order="left")
 

@@ -13,6 +13,7 @@ __all__ = ["SearchAddress"]
 
 FILTER, FROM, TO = "f.", "from.", "to."
 LONGEST = 500  # characters of a value
+MOST = 100  # filters; every link of the page repeats them
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class SearchAddress:
             low, high = (given.get(end + name, "").strip() for end in (FROM, TO))
             if low or high:
                 chosen[FILTER + name, f"{low}..{high}"] = None
+        if len(chosen) > MOST:
+            raise ValueError(f"an address has at most {MOST} filters, got {len(chosen):,}; remove some")
         many = given.get("k", "")
         results = min(max(int(many), 1), most) if many.isdecimal() and len(many) < 5 else k
         query, sort = " ".join(given.get("q", "").split()), given.get("sort", "")[:LONGEST]
