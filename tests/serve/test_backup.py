@@ -2,16 +2,19 @@
 
 import json
 import os
+import resource
 import threading
 
 import httpx
 import pytest
+import zstandard
 from typer.testing import CliRunner
 
+from rankloop._checksums import checked_json, signed_json
 from rankloop.cli import app
 from rankloop.search import Index
 from rankloop.serve import Service
-from rankloop.serve.backup.make import make_backup
+from rankloop.serve.backup.make import make_backup, sum_of
 from rankloop.serve.backup.restore import check_backup, restore_backup
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
@@ -140,6 +143,85 @@ def test_every_damaged_or_missing_file_is_named(made, tmp_path):
         restore_backup(made, new)
     assert not new.home.exists()
     assert not new.index.exists()
+
+
+def signed_again(made):
+    """Write the list anew, as somebody would who makes up a backup."""
+    content = checked_json((made / "backup.json").read_text(), signed=True)
+    names = [str(path.relative_to(made)) for path in sorted(made.rglob("*")) if path.is_file()]
+    files = {
+        name: {"bytes": (made / name).stat().st_size, "sha256": sum_of(made / name)}
+        for name in names
+        if name != "backup.json"
+    }
+    (made / "backup.json").write_text(signed_json({**content, "files": files}))
+
+
+def test_a_made_up_backup_copies_nothing_from_elsewhere(made, tmp_path):
+    """Links are not followed, names do not lead out of the folder, what is not listed is not copied."""
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key").write_text("a private key")
+    (made / "home" / "reports").mkdir(exist_ok=True)
+    for link, target in (
+        (made / "home" / "reports" / "report.html", tmp_path / "private" / "key"),
+        (made / "home" / "more", tmp_path / "private"),
+    ):
+        link.symlink_to(target)
+        signed_again(made)
+        with pytest.raises(ValueError, match="is a link"):
+            restore_backup(made, config(tmp_path / "new"))
+        link.unlink()
+    signed_again(made)
+    (made / "home" / "unlisted").write_text("x")
+    restore_backup(made, config(tmp_path / "new"))
+    assert not (tmp_path / "new" / "shop.serve" / "unlisted").exists()
+    content = checked_json((made / "backup.json").read_text(), signed=True)
+    key = {"bytes": 13, "sha256": sum_of(tmp_path / "private" / "key")}
+    for files in ({"home/../../private/key": key}, {str(tmp_path / "private" / "key"): key}):
+        (made / "backup.json").write_text(signed_json({**content, "files": files}))
+        with pytest.raises(ValueError, match="missing from the backup"):
+            check_backup(made)
+    for wrong in ({"home/secret": 3}, {"home/secret": {"bytes": 3}}, ["home/secret"], 3):
+        (made / "backup.json").write_text(signed_json({**content, "files": wrong}))
+        with pytest.raises(ValueError, match=r"backup.json is damaged"):
+            check_backup(made)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[" * 100_000,
+        b'{"page_id": 1}\n',
+        b'["page_id"]\n{"a": 1}\n',
+        b'["page_id"]\n["a", "b"]\n',
+        b'["page_id"]\n[{"a": 1}]\n',
+        b'["page_id", "time"]\n["a", 1e999]\n',
+        b'["page_id", "shown"]\n["a", 99999999999999999999999]\n',
+        b'["page_id"]\n["\xff"]\n',
+        b"\0" * 100,
+    ],
+)
+def test_a_made_up_table_is_an_error_that_names_it(made, tmp_path, content):
+    (made / "store" / "pages.jsonl.zst").write_bytes(zstandard.compress(content))
+    signed_again(made)
+    with pytest.raises(ValueError, match=r"pages\.jsonl\.zst is damaged"):
+        restore_backup(made, config(tmp_path / "new"))
+    assert not (tmp_path / "new" / "shop.serve").exists()
+
+
+@pytest.mark.parametrize("line", [b"a" * 2**20, b'["a"]\n' * 2**17], ids=["one line", "many lines"])
+def test_a_small_table_does_not_unpack_to_gigabytes(made, tmp_path, line):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    path = made / "store" / "pages.jsonl.zst"
+    with path.open("wb") as file, zstandard.ZstdCompressor().stream_writer(file) as packed:
+        packed.write(b'["page_id"]\n')
+        for _ in range(3000):
+            packed.write(line)
+    signed_again(made)
+    with pytest.raises(ValueError, match=r"pages\.jsonl\.zst is damaged"):
+        restore_backup(made, config(tmp_path / "new"))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600_000  # kilobytes
 
 
 def test_where_something_is_nothing_is_restored(made, tmp_path):

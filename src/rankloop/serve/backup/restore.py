@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,8 @@ def restore_backup(folder: Path, config: Config) -> dict[str, int]:
     Its folder, index and database must be empty.
     """
     content = check_backup(folder)
-    where = index_folder(config) if (folder / INDEX).is_dir() else None
+    files: list[str] = list(content["files"])
+    where = index_folder(config) if any(name.startswith(f"{INDEX}/") for name in files) else None
     for path in filter(None, (config.home, where)):
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise ValueError(f"{path} is not empty; restore a backup to a new place")
@@ -33,16 +34,16 @@ def restore_backup(folder: Path, config: Config) -> dict[str, int]:
     with ExitStack() as stack:
         if where is not None:
             beside = stack.enter_context(replacing_folder(where))
-            shutil.copytree(folder / INDEX, beside, dirs_exist_ok=True)
+            _copy(folder, files, INDEX, beside)
             Index.open(beside).check()
         home = stack.enter_context(replacing_folder(config.home))
-        shutil.copytree(folder / HOME, home, dirs_exist_ok=True)
+        _copy(folder, files, HOME, home)
         database = f"sqlite:///{home / 'events.db'}" if inside else config.database
         with Store.open(database) as store:
             if has_rows(store):
                 raise ValueError(f"{store.name} is not empty; restore a backup to a new place")
             counts = read_tables(store, folder / TABLES)
-        if counts != {name: int(content["rows"].get(name, 0)) for name in counts}:
+        if counts != {name: content["rows"].get(name, 0) for name in counts}:
             raise ValueError(f"{folder} does not have the rows of its list; make another backup")
     if (config.home / "secret").exists():
         os.chmod(config.home / "secret", 0o600)
@@ -53,10 +54,12 @@ def check_backup(folder: Path) -> Mapping[str, Any]:
     """The list of a backup, if every file is as it was written; an error names the one that is not."""
     try:
         content: Mapping[str, Any] = checked_json((folder / LIST).read_text("utf-8"), signed=True)
-        kind, schema, files = content["kind"], int(content["schema"]), content["files"]
+        kind, schema = content["kind"], int(content["schema"])
+        files = {name: (one["bytes"], one["sha256"]) for name, one in content["files"].items()}
+        dict(content["rows"])
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{folder} is not a backup: it has no {LIST}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"{folder / LIST} is damaged ({error}); use another backup") from None
     if kind != KIND:
         raise ValueError(f"{folder} is not a backup of rankloop; it says {kind!r}")
@@ -64,10 +67,33 @@ def check_backup(folder: Path) -> Mapping[str, Any]:
         raise ValueError(
             f"{folder} was made by rankloop {content['rankloop']}, a newer one; upgrade rankloop"
         )
-    for name, wanted in files.items():
+    present = _plain_files(folder)
+    for name, (size, digest) in files.items():
         path = folder / name
-        if not path.is_file():
+        if name not in present:
             raise ValueError(f"{path} is missing from the backup; use another backup")
-        if path.stat().st_size != wanted["bytes"] or sum_of(path) != wanted["sha256"]:
+        if path.stat().st_size != size or sum_of(path) != digest:
             raise ValueError(f"{path} is damaged: its checksum differs; use another backup")
     return content
+
+
+def _plain_files(folder: Path) -> set[str]:
+    """The names of the files below a folder; a link, which may lead anywhere, is an error."""
+    found = set()
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            if path.is_symlink():
+                raise ValueError(f"{path} is a link, and a backup has none; use another backup")
+            if path.is_file():
+                found.add(path.relative_to(folder).as_posix())
+    return found
+
+
+def _copy(folder: Path, files: Iterable[str], part: str, target: Path) -> None:
+    """The files of one part of a backup, as they are listed."""
+    for name in files:
+        if name.startswith(f"{part}/"):
+            path = target / name.removeprefix(f"{part}/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(folder / name, path)

@@ -4,11 +4,13 @@ import base64
 import io
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import zstandard
 from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from rankloop._progress import progress
 from rankloop.serve.events.store import Store
@@ -18,6 +20,8 @@ __all__ = ["SUFFIX", "has_rows", "read_tables", "write_tables"]
 
 SUFFIX = ".jsonl.zst"
 BATCH = 1000  # rows
+LONGEST = 64 << 20  # characters of a row
+RATIO = 1000  # times its size that a file may unpack to
 
 
 def write_tables(store: Store, folder: Path) -> dict[str, int]:
@@ -79,34 +83,63 @@ def _write(connection: Connection, table: Table, path: Path) -> int:
 
 
 def _read(connection: Connection, table: Table, path: Path) -> int:
-    count, batch = 0, []
-    for row in _rows(table, path):
-        batch.append(row)
-        if len(batch) == BATCH:
-            connection.execute(insert(table), batch)
-            count, batch = count + BATCH, []
-    if batch:
-        connection.execute(insert(table), batch)
-    return count + len(batch)
+    count, rows = 0, _rows(table, path)
+    while some := list(islice(rows, BATCH)):
+        try:
+            connection.execute(insert(table), some)
+        except OperationalError:
+            raise
+        except (SQLAlchemyError, OverflowError) as error:  # values that the table does not take
+            raise _damaged(path, str(error).splitlines()[0][:200]) from None
+        count += len(some)
+    return count
 
 
 def _rows(table: Table, path: Path) -> Iterator[dict[str, Any]]:
-    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as packed:
-        lines = iter(io.TextIOWrapper(packed, encoding="utf-8"))
-        names: list[str] = json.loads(next(lines))
-        unknown = [name for name in names if name not in table.columns]
-        if unknown:
-            raise ValueError(
-                f"the backup has a column {unknown[0]!r} of {table.name}, which this rankloop does not know; "
-                "upgrade rankloop"
-            )
-        binary = _binary(table, names)
-        for line in lines:
-            values = json.loads(line)
-            for at in binary:
-                if values[at] is not None:
+    lines = _lines(path)
+    names = next(lines, None)
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise _damaged(path, "it has no names of columns")
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        raise ValueError(
+            f"the backup has a column {unknown[0]!r} of {table.name}, which this rankloop does not know; "
+            "upgrade rankloop"
+        )
+    binary = _binary(table, names)
+    for values in lines:
+        if len(values) != len(names) or any(isinstance(one, list | dict) for one in values):
+            raise _damaged(path, "a row does not fit its columns")
+        for at in binary:
+            if values[at] is not None:
+                try:
                     values[at] = base64.b64decode(values[at])
-            yield dict(zip(names, values, strict=True))
+                except (TypeError, ValueError) as error:
+                    raise _damaged(path, str(error)) from None
+        yield dict(zip(names, values, strict=True))
+
+
+def _lines(path: Path) -> Iterator[list[Any]]:
+    """The lists of a file, one a line; sizes are bounded by that of the file."""
+    left = max(LONGEST, RATIO * path.stat().st_size)
+    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as packed:
+        text = io.TextIOWrapper(packed, encoding="utf-8")
+        while True:
+            try:
+                line = text.readline(LONGEST + 1)
+                if not line:
+                    return
+                found = json.loads(line) if len(line) <= LONGEST else None
+            except (ValueError, RecursionError, zstandard.ZstdError) as error:
+                raise _damaged(path, str(error)) from None
+            left -= len(line)
+            if not isinstance(found, list) or left < 0:
+                raise _damaged(path, "it has a line that is no list" if left >= 0 else "it is too large")
+            yield found
+
+
+def _damaged(path: Path, why: str) -> ValueError:
+    return ValueError(f"{path} is damaged ({why}); use another backup")
 
 
 def _binary(table: Table, names: list[str]) -> list[int]:
