@@ -18,6 +18,7 @@ from rankloop.clicks.load_model import load_model
 from rankloop.data import load_dataset, open_dataset, save_dataset, write_dataset
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
+from rankloop.serve.secret import secret
 
 CASES = 18
 
@@ -177,6 +178,21 @@ def test_check_of_a_service(tmp_path):
     for model in (copy / "models").glob("*.zip"):
         model.unlink()
     assert "damaged or unfinished record" in checked(copy).output
+    for name in ("secret", "serving.json"):
+        shutil.rmtree(copy)
+        shutil.copytree(home, copy)
+        whole = (copy / name).read_bytes()
+        for damaged in (b"", whole[:20], bytes(len(whole)), whole[:20] + bytes(8) + whole[28:]):
+            (copy / name).write_bytes(damaged)
+            assert f"{name} is damaged" in checked(copy).output
+
+
+@pytest.mark.parametrize("key", [b"", bytes(64), b"\n" * 64, b"a" * 31, b"\xff" * 64])
+def test_a_key_that_others_know_signs_nothing(tmp_path, key):
+    """A file that lost its content, as after a loss of power, is not taken for the key of signatures."""
+    (tmp_path / "secret").write_bytes(key)
+    with pytest.raises(ValueError, match="secret is damaged"):
+        secret(tmp_path)
 
 
 def test_signed_json_notices_every_byte():

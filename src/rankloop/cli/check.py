@@ -129,9 +129,19 @@ def _store(folder: Path) -> str:
     """The folder of a service: its database, its models, and what waits on disk for the database."""
     import hashlib
 
+    from rankloop._checksums import checked_json
     from rankloop.serve.events.segments import SUFFIX, is_torn
+    from rankloop.serve.secret import read_secret
 
     said = [_database(folder / "events.db")] if (folder / "events.db").exists() else []
+    if (folder / "secret").exists():
+        read_secret(folder / "secret")
+    serving = folder / "serving.json"
+    if serving.exists():
+        try:
+            checked_json(serving.read_text("utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{serving} is damaged ({error}); delete it, it is written again") from None
     models = sorted((folder / "models").glob("*.zip"))
     for model in models:
         with model.open("rb") as file:

@@ -17,10 +17,11 @@ from rankloop.serve.events.writing import insert_new
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
 
-__all__ = ["SECRET_VARIABLE", "OneSecret", "secret"]
+__all__ = ["SECRET_VARIABLE", "OneSecret", "read_secret", "secret"]
 
 SECRET_VARIABLE = "RANKLOOP_SECRET"
 SHORTEST = 32  # characters
+_FIRST, _LAST = ord("!"), ord("~")  # of the characters of a key
 _NEW = "make one with: openssl rand -hex 32"
 
 
@@ -36,7 +37,15 @@ def secret(home: Path) -> bytes:
     path = home / "secret"
     if not path.exists():
         _keep(path, secrets.token_hex(32).encode())
-    return _whole(path)
+    return read_secret(path)
+
+
+def read_secret(path: Path) -> bytes:
+    """The key in a file; one that is cut short or holds other bytes than text is an error."""
+    key = path.read_bytes().strip()
+    if len(key) < SHORTEST or not all(_FIRST <= byte <= _LAST for byte in key):
+        raise ValueError(f"{path} is damaged; delete it (clicks on pages shown before will not count)")
+    return key
 
 
 class OneSecret:
@@ -105,10 +114,3 @@ def _keep(path: Path, key: bytes) -> None:
     with suppress(FileExistsError):  # another process was first
         os.link(beside, path)
     os.unlink(beside)
-
-
-def _whole(path: Path) -> bytes:
-    key = path.read_bytes().strip()
-    if len(key) < SHORTEST:
-        raise ValueError(f"{path} is cut short; delete it (clicks on pages shown before will not count)")
-    return key

@@ -119,6 +119,13 @@ def read_queries(content: str) -> list[SetQuery]:
     [SetQuery(query='red, shoes', weight=3.0, stratum='')]
     """
     lines = content.lstrip("\ufeff").splitlines()
+    try:
+        return _read_lines(lines)
+    except csv.Error as error:
+        raise ValueError(f"the queries cannot be read: {error}; write one a line") from None
+
+
+def _read_lines(lines: Sequence[str]) -> list[SetQuery]:
     head = next(csv.reader(lines[:1]), []) if lines else []
     if "query" in head:
         rows = csv.DictReader(lines)

@@ -16,7 +16,7 @@ from rankloop.serve.online.register import register_learner
 from rankloop.serve.online.settings import BANDITS, OnlineSettings
 from rankloop.serve.pages.dashboard import dashboard_page
 from rankloop.serve.pages.evidence import name_of
-from rankloop.serve.pages.forms import changed_or_again, whole
+from rankloop.serve.pages.forms import LONGEST, changed_or_again, whole
 from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.tried import measured, tried
@@ -181,7 +181,7 @@ def _learner(fields: Form, known: Sequence[str]) -> OnlineSettings:
 
 def _share(fields: Form) -> float:
     share = fields.get("share", "")
-    if not share.isdecimal() or not 1 <= int(share[:9]) <= 100:
+    if not share.isdecimal() or len(share) > LONGEST or not 1 <= int(share) <= 100:
         raise ValueError(f"a share of the people is a whole number from 1 to 100, got {share[:20]!r}")
     return int(share) / 100
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from rankloop.serve.pages.login import Form
 
-__all__ = ["changed_or_again", "number", "whole"]
+__all__ = ["LONGEST", "changed_or_again", "number", "whole"]
 
 LONGEST = 9  # digits of a number
 

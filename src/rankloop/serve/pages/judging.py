@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["router"]
 
 SCALE = (("0", "Poor"), ("1", "Fair"), ("2", "Good"), ("3", "Perfect"))
+LONGEST = 500  # characters of a name or a query in an address
 RANKING = 1.5  # seconds of a request in which queries are ranked; the next one goes on
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -245,7 +246,8 @@ def _undo(request: Request, fields: Form) -> Response:
 def _answer(request: Request, name: str, query: str, changed: dict[str, str]) -> Response:
     """To a script what changed and the live scores, to a browser the page again."""
     if "application/json" not in request.headers.get("accept", ""):
-        return RedirectResponse("/judge?" + urlencode({"set": name, "q": query}), status_code=303)
+        place = {"set": name[:LONGEST], "q": query[:LONGEST]}
+        return RedirectResponse("/judge?" + urlencode(place), status_code=303)
     found = _found(request, name, query)
     shown = fragment("live_scores.html", shown=found, **_figures(found))
     return JSONResponse({**changed, "scores": bytes(shown.body).decode()})
