@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from hardening.damage import FULL, TRIED
-from serve.running import TOKEN, client_of
+from serve.running import ADMIN, TOKEN, client_of
 
 CHANGES = (
     "/compare/scheduled",
@@ -140,6 +140,26 @@ def test_strange_values_are_an_answer(client, ours, path):
 )
 def test_values_that_were_a_500(client, ours, path, name, value):
     send(client, path, ours | {name: STRANGE[value]})
+
+
+def test_zero_characters_are_a_sentence_with_every_database(tmp_path, database):
+    """PostgreSQL takes none in text: a name that nothing has is looked up all the same."""
+    with client_of(tmp_path, database=database, open_dashboard=True) as (client, _):
+        for path in ("/judge?set=%00", "/judge?set=a%00b&q=red", "/queries/%00", "/queries/%00/export"):
+            answer = client.get(path, headers={"accept": "text/html"})
+            assert answer.status_code in (400, 404), path
+        for path in ("/dashboard/promote?version=%00", "/compare?q=red&v=%00", "/why?q=%00&document=%00"):
+            assert client.get(path, headers={"accept": "text/html"}).status_code < 500, path
+        for path in ("/experiments/%00", "/documents/%00", "/explain?query=%00&document=%00&version=%00"):
+            assert client.get(path, headers=ADMIN).status_code in (400, 404), path
+        for path, body in (
+            ("/models/promote", {"version": "\0"}),
+            ("/models/shadow", {"version": "\0"}),
+            ("/forget", {"user": "\0"}),
+            ("/experiments", {"kind": "ab", "a": "\0", "b": "v1", "share": 0.5}),
+            ("/search", {"query": "\0", "user": "\0"}),
+        ):
+            assert client.post(path, json=body, headers=ADMIN).status_code < 500, path
 
 
 def send(client, path, fields):

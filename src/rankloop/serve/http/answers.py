@@ -27,6 +27,7 @@ __all__ = [
     "AWAY",
     "PROBLEMS",
     "RETRY",
+    "UNFIT",
     "Problem",
     "address_of",
     "call_on_start",
@@ -42,6 +43,7 @@ __all__ = [
 
 
 AWAY = "the database does not answer; try again in a moment"  # /ready says where it is, with the token
+UNFIT = "the database cannot hold such a value; leave out zero characters"
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message

@@ -10,6 +10,7 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import DataError
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -28,7 +29,7 @@ from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
 from rankloop.serve.http import ubi as api_ubi
-from rankloop.serve.http.answers import AWAY, RETRY, call_on_start, first_mistake
+from rankloop.serve.http.answers import AWAY, RETRY, UNFIT, call_on_start, first_mistake
 from rankloop.serve.http.compression import Compression
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
@@ -167,6 +168,10 @@ def _handle_errors(app: FastAPI) -> None:
     @app.exception_handler(ValueError)
     async def wrong(request: Request, error: ValueError) -> Response:
         return JSONResponse({"detail": _sentence(error)}, 400)
+
+    @app.exception_handler(DataError)
+    async def unfit(request: Request, error: DataError) -> Response:
+        return JSONResponse({"detail": UNFIT}, 400)
 
     @app.exception_handler(LookupError)
     async def absent(request: Request, error: LookupError) -> Response:

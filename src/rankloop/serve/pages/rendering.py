@@ -10,11 +10,12 @@ from fastapi.responses import HTMLResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import ValidationError
+from sqlalchemy.exc import DataError
 
 from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
-from rankloop.serve.http.answers import AWAY, RETRY, service_of
+from rankloop.serve.http.answers import AWAY, RETRY, UNFIT, service_of
 from rankloop.serve.http.search_threads import Busy
 from rankloop.serve.http.tokens import LockedOut
 from rankloop.serve.pages.colours import colour_class
@@ -88,6 +89,8 @@ class PageRoute(APIRoute):
                 if type(error) is not LookupError:  # a KeyError or an IndexError is our mistake
                     raise
                 return problem(request, 404, "Not found", _sentence(error))
+            except DataError:
+                return problem(request, 400, "This could not be understood", _sentence(ValueError(UNFIT)))
             except ValidationError as error:
                 return problem(request, 400, "This could not be understood", _first_of(error))
             except ValueError as error:
