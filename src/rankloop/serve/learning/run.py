@@ -207,8 +207,7 @@ def _rivals(at: _Parts, production: str, pipeline: Pipeline, log: ClickLog) -> R
     """The version that serves, what it remembers, and whose clicks may be remembered."""
     voices = None
     if at.config.remember:
-        origins = at.store.origins() if at.config.influence.origin > 0 else {}
-        voices = voices_of(log, origins, at.config.influence.voices)
+        voices = voices_of(log, _origins(at, None, None), at.config.influence.voices)
     until = None
     if pipeline.remembered is not None:
         lineage = at.registry.version(production).lineage
@@ -221,7 +220,7 @@ def _rests_on_a_few(at: _Parts, window: Window, log: ClickLog, compared: Compare
     gate = at.config.gate
     origins = None
     if at.config.influence.origin > 0:
-        known = at.store.origins(since=window.since, until=window.until) | ubi_origins(at.config.home)
+        known = _origins(at, window.since, window.until)
         origins = [known.get(page) for page in log.sessions.tolist()]
     return gain_of_a_few(
         log,
@@ -235,6 +234,13 @@ def _rests_on_a_few(at: _Parts, window: Window, log: ClickLog, compared: Compare
         metric=gate.metric,
         seed=seed,
     )
+
+
+def _origins(at: _Parts, since: float | None, until: float | None) -> dict[str, str]:
+    """The address range of each page, of the service and of other front ends; none where that is off."""
+    if at.config.influence.origin <= 0:
+        return {}
+    return at.store.origins(since=since, until=until) | ubi_origins(at.config.home)
 
 
 def _judged(at: _Parts, production: Pipeline, candidate: Pipeline) -> Comparison | None:
