@@ -116,7 +116,7 @@ def is_admin(request: Request) -> bool:
 async def is_told(request: Request) -> bool:
     """`is_admin` for routes that everybody uses: a thread is taken only where the store must be asked."""
     given = given_token(request)
-    if given and not _is_configured(request, given.strip()):
+    if given and not _is_configured(request, given):
         return await to_thread.run_sync(is_admin, request)
     return is_admin(request)
 
