@@ -134,7 +134,7 @@ def _lines(path: Path) -> Iterator[list[Any]]:
                 raise _damaged(path, str(error)) from None
             left -= len(line)
             if not isinstance(found, list) or left < 0:
-                raise _damaged(path, "it has a line that is no list" if left >= 0 else "it is too large")
+                raise _damaged(path, "it has a line that is not a list" if left >= 0 else "it is too large")
             yield found
 
 
