@@ -17,10 +17,10 @@ class BestRound:
     far as they are known.
 
     >>> best = BestRound(smoothed=True)
-    >>> for value in (0.1, 0.9, 0.1, 0.6, 0.7, 0.6, 0.5):
+    >>> for value in (0.1, 0.5, 0.1, 0.4, 0.4, 0.4, 0.1, 0.0):
     ...     best.add(value)
     >>> best.number
-    5
+    4
     """
 
     def __init__(self, smoothed: bool) -> None:
