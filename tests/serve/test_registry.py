@@ -8,7 +8,8 @@ import pytest
 
 import rankloop as rl
 from rankloop.serve.config import Config
-from rankloop.serve.learning.run import _Parts, _pipeline
+from rankloop.serve.learning.against_production import Rivals, _pipeline
+from rankloop.serve.learning.candidates import Candidate
 from rankloop.serve.models.live import first_model
 from rankloop.serve.models.registry import Registry, Roles
 from tiny_encoder import Words, make_model
@@ -166,7 +167,8 @@ def test_models_over_an_index_with_an_encoder_are_served(registry, tmp_path, mon
     data = rl.RankingDataset(
         found.columns["features"], [1, 0], [0, 0], feature_names=production.features.names
     )
-    learned = _pipeline(_Parts(config, index, registry.store, registry), production, data, production.ranker)
+    rivals = Rivals(index, production, config.k, config.learn_budget, voices=None, until=None)
+    learned = _pipeline(rivals, data, None, Candidate(production.ranker, found.scores, {}))
     registry.register(learned, lineage={})
     again = registry.load("v2", index)("crimson red shoe")
     assert again.ids.tolist() == found.ids.tolist() == ["1", "2"]

@@ -64,7 +64,8 @@ def remember(
     >>> scores = data.X[:, 0].astype(float)
     >>> log = simulate(data, logging_policy=scores, sessions=6000, seed=0)
     >>> found = remember(log, data, scores, propensity=1 / np.arange(1, 11))
-    >>> before, after = (ndcg(one, data.y, data.offsets).mean() for one in (scores, scores + found.shift))
+    >>> ranked = (scores, scores + found.shift)
+    >>> before, after = (np.nanmean(ndcg(one, data.y, data.offsets)) for one in ranked)
     >>> bool(after > before + 0.1)
     True
     """

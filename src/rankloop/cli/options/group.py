@@ -33,7 +33,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         ]
 
     @wraps(command)
-    def called(**given: Any) -> None:
+    def called(*arguments: Any, **given: Any) -> None:
+        given |= zip((one.name for one in spread), arguments, strict=False)
         made = {
             name: kind(**{part: given.pop(part) for part in parts if part in given})
             for name, (kind, parts) in groups.items()

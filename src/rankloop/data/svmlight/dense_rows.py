@@ -21,8 +21,8 @@ def dense_rows(text: bytes, layout: Layout) -> Block | None:
     parser reads that, or says what is wrong with it.
 
     >>> dense_rows(b"2 qid:a 1:0.5 2:1\\n0 qid:a 1:3 2:-1e-3\\n", Layout()).X
-    array([[ 0.5  ,  1.   ],
-           [ 3.   , -0.001]], dtype=float32)
+    array([[ 5.e-01,  1.e+00],
+           [ 3.e+00, -1.e-03]], dtype=float32)
     >>> dense_rows(b"2 qid:a 2:0.5\\n", Layout()) is None
     True
     """
