@@ -305,7 +305,7 @@ def test_the_secret_is_made_once_and_for_its_owner(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o600
     assert [one.name for one in settings.home.iterdir()] == ["secret"]
     path.write_text("short")
-    with pytest.raises(ValueError, match="is cut short"):
+    with pytest.raises(ValueError, match="is damaged; delete it"):
         settings.secret()
 
 
