@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 
 from null_lab.cell import Cell, coverage, false_alarms, power, runs
 from null_lab.people import Crowd, log_of, visits
+from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
 from rankloop.online import DriftAlarm
 from rankloop.propensity import Propensity
 from rankloop.report.ctr_by_position import click_rates
-from rankloop.serve.config import GateSettings
+from rankloop.serve.config import GateSettings, InfluenceSettings
 from rankloop.serve.events.sums import DaySum
 from rankloop.serve.learning.candidates import estimate_gains
 from rankloop.serve.learning.gate import at_every_look, decide
+from rankloop.serve.learning.remembering import gain_of_memory, voices_of
 from rankloop.serve.learning.window import curves_of
 from rankloop.serve.pages.drift import APART, changed_features, changed_shares
 
@@ -42,6 +44,7 @@ def cells(quick: bool) -> Iterator[Cell]:
     yield from _rates(runs(quick))
     yield from _window(GATES)
     yield from _gate(GATES)
+    yield from _memory(GATES)
 
 
 def _rewards(experiments: int) -> Iterator[Cell]:
@@ -187,20 +190,42 @@ def _gate(experiments: int) -> Iterator[Cell]:
     yield power("gate of learning", "a candidate that is 8 % better", found, experiments, least=0.8)
 
 
+def _memory(experiments: int) -> Iterator[Cell]:
+    """Clicks that are remembered on top of production: of the best order there is, and of one that is not."""
+    for crowd in ("light", "heavy"):
+        rng = np.random.default_rng(20)
+        opened = sum(_memory_opens(rng, crowd, 0.0) for _ in range(experiments))
+        how = f"remembered clicks, {crowd} people, {len(LOOKS)} looks, 3 candidates"
+        yield false_alarms("gate of learning", how, opened, experiments)
+    rng = np.random.default_rng(21)
+    found = sum(_memory_opens(rng, "light", 0.5) for _ in range(experiments))
+    yield power(
+        "gate of learning", "remembered clicks, production can gain 8 %", found, experiments, least=0.8
+    )
+
+
+def _memory_opens(rng: np.random.Generator, crowd: str, noise: float) -> bool:
+    """Whether the gate ever opens for production with memory."""
+    log, data, curve, relevance = _pages_of(rng, crowd)
+    production = (relevance + noise * rng.normal(size=relevance.shape)).ravel()
+    for look, until in enumerate(LOOKS, 1):
+        gate = at_every_look(GateSettings(pages=1), look, 3)
+        some = log.select(np.arange(until))
+        gain = gain_of_memory(
+            some, data, curve, voices_of(some, {}, InfluenceSettings.voices), production, production,
+            until=None, metric=gate.metric, confidence=gate.confidence,
+        )  # fmt: skip
+        if decide(gate, until, gain).opens:
+            return True
+    return False
+
+
 def _opens(rng: np.random.Generator, crowd: str, noise: float) -> bool:
-    """Whether the gate ever opens."""
-    world = Crowd(queries=100, documents=6, shown=6, design="adjacent", own=0.6 if crowd == "heavy" else 0.0)
-    pages = visits(rng, LOOKS[-1], crowd)
-    person = rng.permutation(np.repeat(np.arange(len(pages)), pages))[: LOOKS[-1]]
-    log, relevance = log_of(world, person, rng)
-    data = RankingDataset.from_groups(
-        rng.normal(size=(relevance.size, 2)), np.zeros(relevance.size), np.full(100, 6),
-        qid=np.arange(100), docid=np.arange(relevance.size),
-    )  # fmt: skip
+    """Whether the gate ever opens for one of two candidates."""
+    log, data, curve, relevance = _pages_of(rng, crowd)
     production, *others = (
         (relevance + one * rng.normal(size=relevance.shape)).ravel() for one in (0.5, noise, 0.5)
     )
-    curve = Propensity.given(world.curve())
     for look, until in enumerate(LOOKS, 1):
         gate = at_every_look(GateSettings(pages=1), look, len(others))
         scores = {str(i): one for i, one in enumerate(others)}
@@ -211,3 +236,16 @@ def _opens(rng: np.random.Generator, crowd: str, noise: float) -> bool:
         if any(decide(gate, until, found[name]).opens for name in scores):
             return True
     return False
+
+
+def _pages_of(rng: np.random.Generator, crowd: str) -> tuple[ClickLog, RankingDataset, Propensity, Floats]:
+    """A log, its documents with features of no use, the true curve and the relevance."""
+    world = Crowd(queries=100, documents=6, shown=6, design="adjacent", own=0.6 if crowd == "heavy" else 0.0)
+    pages = visits(rng, LOOKS[-1], crowd)
+    person = rng.permutation(np.repeat(np.arange(len(pages)), pages))[: LOOKS[-1]]
+    log, relevance = log_of(world, person, rng)
+    data = RankingDataset.from_groups(
+        rng.normal(size=(relevance.size, 2)), np.zeros(relevance.size), np.full(100, 6),
+        qid=np.arange(100), docid=np.arange(relevance.size),
+    )  # fmt: skip
+    return log, data, Propensity.given(world.curve()), relevance
