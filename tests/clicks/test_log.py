@@ -88,6 +88,14 @@ def test_concat_of_different_ids():
     assert both.ranker is None
 
 
+@pytest.mark.parametrize(
+    "given_ids",
+    [[2**63 + 1, 2**63 + 2], [2**63 + 1, 3], [2**70, 2**70 + 1], np.array([2**63, 2**63 + 1], np.uint64)],
+)
+def test_ids_beyond_64_bits_stay_what_they_are(given_ids):
+    assert ClickLog([1, 1], ["q", "q"], given_ids, [1, 2], [0, 0]).document.tolist() == [*map(str, given_ids)]
+
+
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 @given(columns=impressions())
 def test_files_give_back_what_was_written(ending, columns, tmp_path_factory):

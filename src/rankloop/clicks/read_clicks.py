@@ -13,6 +13,7 @@ from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.columns.frames import exploded
 from rankloop.clicks.columns.lines import frame_of_lines
 from rankloop.data import kind_of
+from rankloop.data.files.frames import read_by_polars
 from rankloop.data.files.records import Faults
 
 __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
@@ -127,15 +128,13 @@ def write_clicks(log: ClickLog, path: str | Path) -> None:
 @contextmanager
 def explained(path: Path, format: str | None = None) -> Iterator[None]:
     """Turn the error of a reader into one sentence that names the file."""
-    from polars.exceptions import PolarsError, ShapeError
+    from polars.exceptions import ShapeError
 
-    try:
-        yield
-    except ShapeError as error:
-        raise ValueError(f"the lists of one page in {path.name} are not equally long: {error}") from error
-    except PolarsError as error:
-        reason = str(error).strip().splitlines()[0]
-        raise ValueError(f"{path.name} cannot be read as {_format(path, format)}: {reason}") from error
+    with read_by_polars(f"{path.name} cannot be read as {_format(path, format)}"):
+        try:
+            yield
+        except ShapeError as error:
+            raise ValueError(f"the lists of one page in {path.name} are not equally long: {error}") from error
 
 
 def scan(path: Path, *, format: str | None = None, names: Mapping[str, str] | None = None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Singles
+from rankloop._json import parse_json
 from rankloop.clicks.click_log import ClickLog
 
 __all__ = ["read_graphcm", "read_graphcm_grades"]
@@ -48,13 +49,13 @@ def _graphcm(path: Path) -> tuple[ClickLog, Singles | None]:
                 f"line {number} of {path.name} has {len(parts)} columns; pages have 5, or 6 with grades"
             )
         try:
-            lists = [json.loads(part) for part in parts[2:]]
+            lists = [parse_json(part) for part in parts[2:]]
         except json.JSONDecodeError:
             raise ValueError(
                 f"line {number} of {path.name}: documents and clicks are lists like [1, 2]"
             ) from None
         documents, clicks = lists[0], lists[2]
-        if any(len(one) != len(documents) for one in lists):
+        if not all(isinstance(one, list) and len(one) == len(documents) for one in lists):
             raise ValueError(f"line {number} of {path.name}: the lists have different lengths")
         pages[parts[0]] = pages.get(parts[0], 0) + 1
         for i, document in enumerate(documents):

@@ -1,9 +1,10 @@
 """User Behavior Insights of OpenSearch, Elasticsearch and Solr: `ubi_queries` and `ubi_events`."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from math import inf, isfinite, nan
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ CLICK = ("click", "product_click", "item_click", "search_result_click")
 CONVERSION = ("purchase", "add_to_cart", "conversion")
 SHOWN = ("impression", "view")
 _HITS = ("query_response_hit_ids", "query_response_objects_ids")
+_LARGEST = sys.float_info.max
 _WHERE = "in ubi_queries or ubi_events"
 
 
@@ -173,13 +175,20 @@ def _add_event(
             return faults(number, "event_attributes.position.ordinal", problem, "drop one of the events")
         page.ranks.setdefault(str(document), ordinal)
     page.actions.setdefault(str(document), set()).add(action)
-    said = details.get("dwell_time", details.get("dwell"))
-    if isinstance(said, int | float) and 0 <= said < inf:
-        page.dwell[str(document)] = max(float(said), page.dwell.get(str(document), 0.0))
-    worth = details.get("conversion")
-    if isinstance(worth, int | float) and isfinite(worth):
-        page.worth[str(document)] = page.worth.get(str(document), 0.0) + float(worth)
+    said = _finite(details.get("dwell_time", details.get("dwell")))
+    if said is not None and said >= 0:
+        page.dwell[str(document)] = max(said, page.dwell.get(str(document), 0.0))
+    worth = _finite(details.get("conversion"))
+    if worth is not None:
+        page.worth[str(document)] = page.worth.get(str(document), 0.0) + worth
     return None
+
+
+def _finite(value: object) -> float | None:
+    """A number of JSON, which may be whole and too large for a float; None for what is no finite one."""
+    if not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        return None
+    return float(value)
 
 
 def _time(number: int, record: Mapping[str, Any], faults: Faults) -> float | None:

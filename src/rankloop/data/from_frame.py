@@ -229,15 +229,20 @@ def _numbers(column: "polars.Series") -> Array:
     if column.null_count():
         row = int(column.is_null().to_numpy().argmax())
         raise ValueError(f"column {column.name!r} is missing in row {row}; fill it or drop the row")
-    if column.dtype.is_decimal():
+    if column.dtype.is_decimal() or _is_wide(column):
         column = column.cast(polars.Float64)
     return column.to_numpy()
+
+
+def _is_wide(column: "polars.Series") -> bool:
+    """Whether a column has whole numbers that numpy has no type for."""
+    return column.dtype.is_integer() and "128" in str(column.dtype)
 
 
 def _ids(column: "polars.Series") -> Array:
     import polars
 
-    fits = column.dtype.is_numeric() and not column.dtype.is_decimal()
+    fits = column.dtype.is_numeric() and not column.dtype.is_decimal() and not _is_wide(column)
     if column.dtype == polars.UInt64 and column.max() is not None:
         fits = int(column.max()) < 2**63  # type: ignore[arg-type]  # polars types max() loosely
     if column.null_count():

@@ -3,8 +3,11 @@
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
+from rankloop._json import parse_json
+from rankloop.data.files.frames import read_by_polars
 from rankloop.data.files.text import TextSource
 from rankloop.data.judging.forms import form_of
 
@@ -84,7 +87,7 @@ def _of_folder(path: Path) -> str:
             return "shards"  # whose writer has not finished, as `open_shards` will say
         raise ValueError(f"cannot tell what the folder {path} is: it has no manifest.json; {_wanted()}")
     try:
-        content = json.loads(manifest.read_text(encoding="utf-8"))
+        content = parse_json(manifest.read_text(encoding="utf-8"))
     except ValueError:
         content = None
     if not isinstance(content, dict):
@@ -134,7 +137,7 @@ def _of_record(line: str) -> str:
     names = re.findall(r'"(\w+)"\s*:', line)
     event = None
     try:
-        found = json.loads(line.strip().rstrip(","))
+        found = parse_json(line.strip().rstrip(","))
         first = found[0] if isinstance(found, list) and found else found
         if isinstance(first, dict):
             names, event = list(first), first.get("event")
@@ -152,10 +155,9 @@ def _of_record(line: str) -> str:
 def _parquet_columns(path: Path) -> list[str]:
     import polars
 
-    try:
+    with suppress(ValueError, OSError), read_by_polars(path.name):
         return list(polars.read_parquet_schema(path))
-    except (polars.exceptions.PolarsError, OSError):
-        return []  # damaged, as its reader will say
+    return []  # damaged, as its reader will say
 
 
 def _are_clicks(columns: Iterable[str]) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rankloop.data.files.frames import read_by_polars
 from rankloop.data.files.text import long_work
 from rankloop.data.from_frame import from_frame
 from rankloop.data.kind_of import DATASETS, KINDS, kind_of, listed
@@ -51,11 +52,8 @@ def _table(files: Sequence[Path], kind: str) -> Any:
     tables = []
     with long_work(f"reading {files[0].name}", sum(file.stat().st_size for file in files)) as advance:
         for file in files:
-            try:
+            with read_by_polars(f"{file} cannot be read as {KINDS[kind]}"):
                 tables.append(read(file, infer_schema_length=10_000))
-            except polars.exceptions.PolarsError as error:
-                reason = str(error).strip().splitlines()[0]
-                raise ValueError(f"{file} cannot be read as {KINDS[kind]}: {reason}") from None
             if tables[-1].columns != tables[0].columns:
                 odd = set(tables[-1].columns) ^ set(tables[0].columns)
                 name = min(odd, default="the order of columns")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rankloop._json import parse_json
 from rankloop._names import one_of
 from rankloop.data.answers.logged import Row, UnloggedError, logged
 from rankloop.data.files.records import Faults
@@ -139,12 +140,12 @@ def _values(answers: Answers, faults: Faults) -> Iterator[Any]:
     elif isinstance(answers, str | Path):
         text = read_whole(answers).decode()
         try:
-            yield json.loads(text)
+            yield parse_json(text)
         except json.JSONDecodeError:
             for number, line in enumerate(text.splitlines(), 1):
                 if line.strip():
                     try:
-                        yield json.loads(line)
+                        yield parse_json(line)
                     except json.JSONDecodeError as error:
                         faults.line(number, f"is not JSON: {error}")
                         yield None  # the answer to the query of its turn, which is not known

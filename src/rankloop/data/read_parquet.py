@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloop._atomic import replacing
+from rankloop.data.files.frames import read_by_polars
 from rankloop.data.from_frame import from_frame, to_frame
 from rankloop.data.ranking_dataset import RankingDataset
 
@@ -29,10 +30,8 @@ def read_parquet(path: str | Path | Sequence[str | Path], **columns: Any) -> Ran
     for file in files:
         if not file.is_file():
             raise FileNotFoundError(f"{file}: no such file")
-        try:
+        with read_by_polars(f"{file} is damaged or not a Parquet file, write it again"):
             tables.append(polars.read_parquet(file))
-        except polars.exceptions.PolarsError as error:
-            raise ValueError(f"{file} is damaged or not a Parquet file ({error}); write it again") from None
         if tables[-1].schema != tables[0].schema:
             odd = set(tables[-1].schema.items()) ^ set(tables[0].schema.items())
             name = min((name for name, _ in odd), default="the order of columns")

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop._atomic import replacing
+from rankloop._json import parse_json
 from rankloop.interleaving.always_valid import Sequential, always_valid
 from rankloop.interleaving.method import method
 from rankloop.interleaving.page import Page
@@ -68,10 +69,10 @@ def read_duel(path: str | Path, *, names: Sequence[str] | None = None) -> Duel:
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                row = json.loads(line)
+                row = parse_json(line)
                 pages.append(Page.from_dict(row["page"]))
                 clicks.append(list(row["clicks"]))
-            except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
+            except (LookupError, TypeError, ValueError, OverflowError) as error:
                 raise ValueError(
                     f"{path}, line {number}: not an interleaved page with clicks ({error})"
                 ) from None
@@ -96,7 +97,7 @@ def _logged_credits(path: str | Path, pages: Sequence[Page], clicks: Sequence[Se
     for number, (page, clicked) in enumerate(zip(pages, clicks, strict=True), 1):
         try:
             rows.append(how.credit(page, clicked))
-        except (KeyError, IndexError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(
                 f"{path}, line {number}: the clicks cannot be credited to this {page.method} page ({error})"
             ) from None

@@ -12,6 +12,7 @@ from scipy.optimize import isotonic_regression
 
 from rankloop._arrays import Floats
 from rankloop._atomic import replacing
+from rankloop._json import parse_json
 
 if TYPE_CHECKING:
     import polars
@@ -180,7 +181,7 @@ class Propensity:
         """What `save` wrote."""
         text = Path(path).read_text(encoding="utf-8")
         try:
-            parts = json.loads(text)
+            parts = parse_json(text)
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"{path} is damaged or not a saved propensity curve ({error}); estimate the curve again"

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from rankloop._extras import require
+from rankloop._json import parse_json
+from rankloop.data.files.frames import read_by_polars
 from rankloop.search.field import Field
 
 __all__ = ["Unreadable", "read_documents"]
@@ -92,7 +94,7 @@ def _json_lines(path: Path) -> Iterator[Document | Unreadable]:
                 yield Unreadable(f"{where}: not UTF-8 text")
                 continue
             try:
-                document = json.loads(line)
+                document = parse_json(line)
             except json.JSONDecodeError as error:
                 yield Unreadable(f"{where}: not JSON ({error.msg})")
             except (ValueError, RecursionError):
@@ -130,10 +132,14 @@ def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Do
 def _parquet(path: Path) -> Iterator[Document]:
     import polars
 
-    frame = polars.scan_parquet(path)
-    rows, step = int(frame.select(polars.len()).collect().item()), 10_000
+    damaged = f"{path} is damaged or not a Parquet file, write it again"
+    with read_by_polars(damaged):
+        frame = polars.scan_parquet(path)
+        rows, step = int(frame.select(polars.len()).collect().item()), 10_000
     for start in range(0, rows, step):
-        for document in frame.slice(start, step).collect().iter_rows(named=True):
+        with read_by_polars(damaged):
+            read = frame.slice(start, step).collect().rows(named=True)
+        for document in read:
             yield {name: value for name, value in document.items() if value is not None}
 
 

@@ -204,7 +204,7 @@ class Config:
             raise FileNotFoundError(
                 f"{source} is neither a config file nor an index nor the address of an engine"
             ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{source} is not TOML: {error}") from None
         return cls.from_dict(settings, beside=source.parent).with_environment()
 
@@ -287,7 +287,7 @@ def _part(kind: type, name: str, value: Any) -> Any:
 
 
 def _typed(name: str, value: Any, kind: type) -> Any:
-    if kind is float and type(value) is int:
+    if kind is float and type(value) is int and abs(value) < 1 << 1000:
         return float(value)
     if kind is tuple:
         return tuple(_typed(name, value, list))

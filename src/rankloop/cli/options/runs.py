@@ -25,7 +25,7 @@ def read_config(path: Path | None) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no configuration file {path}")
     try:
         config = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from None
     for key in config:
         if key not in _KEYS:
@@ -44,7 +44,7 @@ def setting(text: str) -> tuple[str, Any]:
         raise ValueError(f"a setting is written key=value, got {text!r}")
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return key, value
 
 

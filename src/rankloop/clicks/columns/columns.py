@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Array, Floats, Ints, Ints32
+from rankloop.data.columns.check import as_given
 
 __all__ = [
     "Coded",
@@ -74,23 +75,24 @@ def code(values: Array) -> Coded:
 
 
 def ids(values: ArrayLike, rows: int, name: str) -> Array:
-    """Ids as int64, or as text if they are not integers."""
-    array = np.asarray(values)
+    """Ids as int64, or as text if they are not integers or do not fit."""
+    array = as_given(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one id per impression ({rows}), got shape {array.shape}")
     if array.dtype.kind in "iub":
-        return array.astype(np.int64)
+        fits = array.dtype != np.uint64 or not np.any(array >= 2**63)
+        return array.astype(np.int64 if fits else np.str_)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array)):
             raise ValueError(f"{name} is missing in row {int(np.argmin(np.isfinite(array)))}")
-        if np.all(array == np.round(array)):
+        if np.all((array == np.round(array)) & (np.abs(array) < 2**63)):
             return array.astype(np.int64)
     if array.dtype.kind == "O":
         listed = array.tolist()
         absent = np.array([value is None or value != value for value in listed], bool)
         if absent.any():
             raise ValueError(f"{name} is missing in row {int(absent.argmax())}")
-        if all(isinstance(value, int) for value in listed):
+        if all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in listed):
             return array.astype(np.int64)
     return array.astype(np.str_)
 
@@ -159,7 +161,7 @@ def _first_text(array: Array) -> str:
     for row, value in enumerate(array.tolist()):
         try:
             float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return f"got {value!r} in row {row}; write 1 and 0 for yes and no, and leave unknown values out"
     return f"got them as {array.dtype}; write them without quotes"
 

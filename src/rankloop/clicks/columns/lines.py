@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rankloop._json import parse_json
 from rankloop.clicks.click_log import PLACES, REQUIRED
 from rankloop.data.files.records import Faults
 
@@ -46,7 +47,7 @@ def _json_lines(path: Path, faults: Faults) -> Iterator[str]:
             if not line.strip():
                 continue
             try:
-                record = json.loads(line)
+                record = parse_json(line)
             except ValueError:
                 faults.line(number, "is not JSON")
                 continue
@@ -118,7 +119,7 @@ def _wrong_option(record: Mapping[str, Any]) -> tuple[str, str] | None:
 def _is_number(value: Any, *, whole: bool) -> bool:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return str(value).lower() in ("true", "false") and not whole
     return math.isfinite(number) and number >= whole and (not whole or number == int(number))
 
@@ -126,6 +127,6 @@ def _is_number(value: Any, *, whole: bool) -> bool:
 def _is_real(value: Any, *, whole: bool) -> bool:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return str(value).lower() in ("true", "false") and not whole
     return not whole or (math.isfinite(number) and number == int(number))

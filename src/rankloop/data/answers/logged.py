@@ -17,7 +17,7 @@ def logged(answer: Mapping[str, Any], log: str | None) -> list[Row]:
     """The rows of an answer, recognised by its shape; `log` chooses among several logs of OpenSearch."""
     try:
         return _rows(answer, log)
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
         raise UnloggedError(f"its documents are not as engines write them ({error})") from None
 
 
@@ -98,7 +98,7 @@ def _vespa(child: Mapping[str, Any]) -> Row:
 def _number(value: Any, name: str, document: object) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UnloggedError(
             f"document {document!r}: feature {name!r} must be a number, got {value!r}"
         ) from None

@@ -12,6 +12,7 @@ from rankloop.data.columns.group import Grouping
 from rankloop.data.pairs import Pairs
 
 __all__ = [
+    "as_given",
     "column",
     "features",
     "ids",
@@ -164,8 +165,8 @@ def one_per_query(by_row: Any, grouping: Grouping, problem: str, advice: str) ->
 
 
 def ids(values: ArrayLike, rows: int, name: str) -> Array:
-    """Ids as int64 where all are whole numbers, else as text."""
-    array = np.asarray(values)
+    """Ids as int64 where all are whole numbers that fit, else as text."""
+    array = as_given(values)
     if array.ndim != 1 or len(array) != rows:
         raise ValueError(f"{name} needs one id per row ({rows}), got shape {array.shape}")
     if array.dtype.kind in "iub":
@@ -183,6 +184,17 @@ def ids(values: ArrayLike, rows: int, name: str) -> Array:
     if array.dtype.kind == "T":
         array = np.array(array.tolist(), dtype=object)
     return array.astype(np.str_)
+
+
+def as_given(values: ArrayLike) -> Array:
+    """An array in which whole numbers beyond int64, which numpy would round, are what they are.
+
+    >>> as_given([2**63 + 1, 3]).tolist()
+    [9223372036854775809, 3]
+    """
+    array = np.asarray(values)
+    rounded = array.dtype.kind == "f" and isinstance(values, Sequence) and np.all(np.isfinite(array))
+    return np.asarray(values, object) if rounded and np.any(np.abs(array) >= 2**63) else array
 
 
 def _absent(value: object) -> bool:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rankloop._json import parse_json
 from rankloop._names import one_of
 from rankloop.data.files.text import TextSource
 
@@ -122,14 +123,14 @@ def _values(path: str | Path, faults: Faults) -> Iterator[Any]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
+            found = parse_json(line)
         except json.JSONDecodeError as error:
             if number > 1 and line.strip() not in ("[", "{"):
                 faults.line(number, f"is not JSON: {error}")
                 continue
             rest = [(number, line), *lines]
             try:
-                yield json.loads("\n".join(text for _, text in rest))
+                yield parse_json("\n".join(text for _, text in rest))
             except json.JSONDecodeError as whole:
                 if not faults.skips:
                     raise ValueError(
@@ -144,7 +145,7 @@ def _values(path: str | Path, faults: Faults) -> Iterator[Any]:
 def _single(lines: Iterable[tuple[int, str]], faults: Faults) -> Iterator[Any]:
     for number, line in lines:
         try:
-            yield json.loads(line or "[]")
+            yield parse_json(line or "[]")
         except json.JSONDecodeError as error:
             faults.line(number, f"is not JSON: {error}")
 

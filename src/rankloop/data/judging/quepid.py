@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
 
+from rankloop._json import parse_json
 from rankloop.data.files.records import Faults
 from rankloop.data.judging.tables import number
 from rankloop.data.judgment import Judgment
@@ -19,7 +20,7 @@ _PAIR = ("document_fields", "information_need", "notes", "options")
 def parsed(text: str, faults: Faults) -> dict[str, Any]:
     """The object in a text."""
     try:
-        whole = json.loads(text)
+        whole = parse_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{faults.source} is not JSON: {error}; export it again") from None
     if not isinstance(whole, dict):

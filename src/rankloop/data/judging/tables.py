@@ -35,7 +35,7 @@ def number(text: Any, at: int, field: str, faults: Faults) -> float | None:
     """A finite number, or None after a fault."""
     try:
         value = float(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = float("nan")
     if not isfinite(value):
         faults(at, field, f"wanted a number, got {text!r}", _AGAIN)

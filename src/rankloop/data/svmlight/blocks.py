@@ -22,7 +22,6 @@ def parsed_blocks(
     layout: Layout,
     *,
     threads: int | None = None,
-    longest_line: int | None = None,
     faults: Faults | None = None,
     named: bool | None = None,
 ) -> Iterator[Block]:
@@ -40,7 +39,7 @@ def parsed_blocks(
 
     faults = faults or Faults(path, "raise")
     workers = min(_MOST_THREADS, thread_count(threads))
-    with TextSource(path, longest_line=longest_line) as source, ThreadPoolExecutor(workers) as pool:
+    with TextSource(path) as source, ThreadPoolExecutor(workers) as pool:
         idle = deque(Parser(source.path, layout, faults) for _ in range(workers + 1 if workers > 1 else 1))
         busy: deque[tuple[Parser, Future[None] | None]] = deque()
         before = Place(named=named)

@@ -75,7 +75,7 @@ def _from_file(path: Path, address: Address) -> dict[str, Any]:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FileNotFoundError(f"{FILE_VARIABLE} names {path}, which is not there") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):
         raise ValueError(f"{path} is not TOML") from None  # the error would repeat what is in the file
     for host, port in address.hosts:
         table = tables.get(f"{host}:{port}", tables.get(host))
