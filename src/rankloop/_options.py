@@ -1,8 +1,10 @@
 """Keyword parameters that functions pass on: declared once, and shown in full by `help`."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 __all__ = ["passes_to"]
 
@@ -13,7 +15,7 @@ def passes_to(target: Callable[..., Any]) -> Callable[[F], F]:
     """For a function with `**options: Unpack[Options]` that hands them to `target`.
 
     Type checkers read the names and types from the TypedDict `Options`. `help` and `inspect.signature` show
-    them as parameters, with the defaults of `target`.
+    them as parameters, with the defaults of `target`. Another keyword is refused as Python does it.
 
     >>> from typing import TypedDict, Unpack
     >>> class Size(TypedDict, total=False):
@@ -24,6 +26,9 @@ def passes_to(target: Callable[..., Any]) -> Callable[[F], F]:
     >>> from inspect import signature
     >>> print(signature(square))
     (name: str, *, width: int = 3)
+    >>> square("a", widht=1)
+    Traceback (most recent call last):
+    TypeError: square() got an unexpected keyword argument 'widht'; did you mean 'width'?
     """
 
     def shown(function: F) -> F:
@@ -35,7 +40,22 @@ def passes_to(target: Callable[..., Any]) -> Callable[[F], F]:
                 made += [taken[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__]
             else:
                 made.append(one)
-        function.__signature__ = own.replace(parameters=made)  # type: ignore[attr-defined]
-        return function
+        names = {one.name for one in made}
+        if names == set(own.parameters):
+            return function
+
+        @wraps(function)
+        def called(*arguments: Any, **given: Any) -> Any:
+            for name in given:
+                if name not in names:
+                    near = get_close_matches(name, names, n=1)
+                    hint = f"; did you mean {near[0]!r}?" if near else ""
+                    raise TypeError(
+                        f"{function.__qualname__}() got an unexpected keyword argument {name!r}{hint}"
+                    )
+            return function(*arguments, **given)
+
+        called.__signature__ = own.replace(parameters=made)  # type: ignore[attr-defined] # not in typeshed
+        return cast(F, called)
 
     return shown

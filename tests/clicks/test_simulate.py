@@ -204,7 +204,7 @@ def test_bad_input(options, message):
 
 def test_aggregate_options_are_checked():
     with pytest.raises(
-        ValueError, match="unknown option of simulate 'temprature'; did you mean 'temperature'"
+        TypeError, match=r"simulate_aggregate\(\) .* 'temprature'; did you mean 'temperature'"
     ):
         clicks.simulate_aggregate(DATA, sessions=10, logging_policy=SCORES, temprature=1.0)
     with pytest.raises(ValueError, match="chunk are at least 1"):

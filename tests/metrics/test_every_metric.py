@@ -369,3 +369,9 @@ def test_a_very_long_list(name, spread):
         assert np.isnan(made[0])
     else:
         assert np.isfinite(made[0])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_unknown_column_is_refused_in_the_name_of_the_metric(name):
+    with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'wieght'"):
+        getattr(metrics, name)([1.0], [1], [0, 1], wieght=[1.0])

@@ -5,18 +5,15 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import Json, ServiceSource
+
 __all__ = ["backup"]
 
 
 def backup(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="CONFIG|INDEX|ENGINE", help="What is served: a TOML file, an index, or an engine."
-        ),
-    ],
+    source: ServiceSource,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the backup; it must be new.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Copy everything a service needs, as of one moment and with checksums, while it serves.
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 __all__ = ["delete"]
 
 
@@ -16,7 +18,7 @@ def delete(
     file: Annotated[
         Path | None, typer.Option("--file", help="A file with one id on each line, or - for standard input.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Delete documents by id, all at once; those that are not there are counted.
 

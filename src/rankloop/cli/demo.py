@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import OpenBrowser
+
 __all__ = ["demo"]
 
 
@@ -14,7 +16,7 @@ def demo(
     ] = "stdlib",
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page at the end.")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder to keep everything in.")] = None,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_browser: OpenBrowser = False,
     port: Annotated[int, typer.Option("--port", help="Port of the page; 0 takes any free one.")] = 8000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the split and of the simulated people.")] = 0,
     download: Annotated[

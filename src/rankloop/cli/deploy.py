@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rankloop.cli.options.arguments import Json
+from rankloop.cli.options.arguments import Complete, EngineFeatures, Json
 
 if TYPE_CHECKING:
     from rankloop.engines import Engine
@@ -24,17 +24,12 @@ def deploy(
     ] = "",
     name: Annotated[str, typer.Option("--name", help="The name of the model there.")] = "",
     store: Annotated[str | None, typer.Option("--store", help="The engine's feature store.")] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option("--features", help="The engine's names of the features: a file, one per line."),
-    ] = None,
+    features: EngineFeatures = None,
     queries: Annotated[
         Path | None,
         typer.Option("--queries", help="The queries of the check: a file, one per line, or id, tab, query."),
     ] = None,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="Declare that no feature is ever missing in the engine.")
-    ] = False,
+    complete: Complete = False,
     resource: Annotated[
         str | None,
         typer.Option("--resource", help="For Solr, above 1 MB: the model file, which is on each node."),

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankloop.cli.options.arguments import Model
+from rankloop.cli.options.arguments import Complete, EngineFeatures, Model
 
 __all__ = ["export"]
 
@@ -26,17 +26,12 @@ def export(
     name: Annotated[
         str | None, typer.Option("--name", help="The name of the model in OpenSearch or Solr.")
     ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option("--features", help="The engine's names of the features: a file, one per line."),
-    ] = None,
+    features: EngineFeatures = None,
     store: Annotated[str | None, typer.Option("--store", help="Solr's feature store.")] = None,
     form: Annotated[
         str | None, typer.Option("--form", help="Of OpenSearch's model: xgboost or ranklib.")
     ] = None,
-    complete: Annotated[
-        bool, typer.Option("--complete", help="Declare that no feature is ever missing in the engine.")
-    ] = False,
+    complete: Complete = False,
 ) -> None:
     """Write a ranker as a search engine reads it; what the engine cannot compute exactly is refused.
 

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 if TYPE_CHECKING:
     from rankloop.engines import Engine
     from rankloop.search import Index
@@ -47,7 +49,7 @@ def index(
     compact: Annotated[
         bool, typer.Option("--compact", help="Merge everything into one segment at the end.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Put documents into an index; documents that are in it already are updated.
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 __all__ = ["restore"]
 
 
@@ -21,7 +23,7 @@ def restore(
         str | None,
         typer.Option(help="An empty database, as in postgresql://user@host/shop; else beside the index."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Check a backup, and restore it to a new place; a service started there continues where it stopped.
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankloop.cli.options.arguments import Json
+
 if TYPE_CHECKING:
     from rankloop.search import Candidates, Pipeline, Retriever, Searchable
 
@@ -58,7 +60,7 @@ def search(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="With --queries: the TREC run to write.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Search an index and show the best documents, or write the results of many queries as a TREC run.
 

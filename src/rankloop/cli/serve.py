@@ -5,16 +5,13 @@ from typing import Annotated
 
 import typer
 
+from rankloop.cli.options.arguments import OpenBrowser, ServiceSource
+
 __all__ = ["serve"]
 
 
 def serve(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="CONFIG|INDEX|ENGINE", help="A TOML file, an index, or opensearch://host:9200/shop."
-        ),
-    ],
+    source: ServiceSource,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="0 takes a free port.")] = 8000,
     workers: Annotated[
@@ -27,7 +24,7 @@ def serve(
     prefix: Annotated[
         str | None, typer.Option("--prefix", help="The path under which a proxy publishes it, as in /shop.")
     ] = None,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_browser: OpenBrowser = False,
 ) -> None:
     """Serve a search page and its API, log what people see and click, and learn from it.
 

@@ -1,40 +1,28 @@
 """Simulated sessions: a logging policy ranks, a simulated user clicks."""
 
-from typing import Any, Protocol
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from rankloop._options import passes_to
 from rankloop.clicks.click_log import ClickLog
-from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.intervention import NONE, FairPairs, Intervention, Shuffle, Swap
 from rankloop.clicks.simulation.sessions import DESIGNS
-from rankloop.clicks.simulation.stage import stage_of
+from rankloop.clicks.simulation.stage import StageOptions, stage_of
 from rankloop.data import RankingDataset
 
 __all__ = ["simulate"]
 
 
-class Scorer(Protocol):
-    def predict(self, X: Any) -> Any: ...
-
-
+@passes_to(stage_of)
 def simulate(
     data: RankingDataset,
     *,
-    logging_policy: ArrayLike | Scorer,
-    user: str | ClickModel = "pbm",
     sessions: int,
-    k: int = 10,
-    randomize: str | None = None,
-    rate: float = 1.0,
-    top: int | None = None,
-    temperature: float | None = None,
     ranker: str | None = None,
-    layout: str | None = None,
     columns: int | None = None,
-    seed: int = 0,
+    **options: Unpack[StageOptions],
 ) -> ClickLog:
     """A log of `sessions` pages: a query is drawn (by `query_weight` if it has one), ranked, shown, clicked.
 
@@ -58,22 +46,11 @@ def simulate(
         raise ValueError(f"sessions is at least 1, got {sessions}")
     if columns is not None and columns < 1:
         raise ValueError(f"columns is the number of results side by side, at least 1, got {columns}")
-    stage = stage_of(
-        data,
-        logging_policy=logging_policy,
-        user=user,
-        k=k,
-        randomize=randomize,
-        rate=rate,
-        top=top,
-        temperature=temperature,
-        layout=layout,
-        seed=seed,
-    )
+    stage = stage_of(data, **options)
     played = stage.play(0, sessions)
     _, documents = stage.coded_rows()
     more: dict[str, Any] = {}
-    for name, value in (("ranker", ranker), ("layout", layout)):
+    for name, value in (("ranker", ranker), ("layout", options.get("layout"))):
         if value is not None:
             more[f"page_{name}"] = Coded(np.array([value]), np.zeros(sessions, np.int32))
     if stage.design > 0:

@@ -1,20 +1,21 @@
 """Simulated clicks, counted as they are drawn."""
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
-from rankloop._names import unknown
+from rankloop._options import passes_to
 from rankloop._progress import progress
 from rankloop.clicks.aggregate import Aggregate
-from rankloop.clicks.simulation.stage import OPTIONS, stage_of
+from rankloop.clicks.simulation.stage import StageOptions, stage_of
 from rankloop.data import RankingDataset
 
 __all__ = ["simulate_aggregate"]
 
 
+@passes_to(stage_of)
 def simulate_aggregate(
-    data: RankingDataset, *, sessions: int, chunk: int = 1_000_000, **options: Any
+    data: RankingDataset, *, sessions: int, chunk: int = 1_000_000, **options: Unpack[StageOptions]
 ) -> Aggregate:
     """The aggregate of the log of `simulate` with these options, in the memory of one `chunk` of pages.
 
@@ -24,10 +25,6 @@ def simulate_aggregate(
     """
     if sessions < 1 or chunk < 1:
         raise ValueError(f"sessions and chunk are at least 1, got {sessions} and {chunk}")
-    options.pop("ranker", None)
-    for name in options:
-        if name not in OPTIONS:
-            raise unknown("option of simulate", name, OPTIONS)
     stage = stage_of(data, **options)
     depth = stage.depth
     counts = np.zeros((2, data.n_documents * depth), np.int64)

@@ -32,12 +32,11 @@ def put_duel(
     person: ClickModel,
     *,
     pages: int,
-    now: float | None = None,
     seed: int = 0,
 ) -> str:
     """Record an interleaving of two rankers, by version, within the last day; gives the experiment's id."""
     random = Random(f"duel {seed}")
-    until = time.time() if now is None else now
+    until = time.time()
     since = until - DAY
     a, b = rankers
     one = Experiment(

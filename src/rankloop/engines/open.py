@@ -13,7 +13,7 @@ def open(where: str | Path | Address) -> Engine:
     """The engine at an address, `opensearch://localhost:9200/shop`, or the index in a folder."""
     if not isinstance(where, Address) and not is_address(where):
         return Embedded(where)
-    address = where if isinstance(where, Address) else Address.parse(str(where))
+    address = Address.of(where)
     if address.kind == "solr":
         from rankloop.engines.solr import Solr
 

@@ -54,7 +54,7 @@ class OpenSearch(RemoteEngine):
     _keyed: bool
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
-        found = address if isinstance(address, Address) else Address.parse(address)
+        found = Address.of(address)
         super().__init__(found, OpenSearchClient(found, credentials))
         self.models = OpenSearchModels(self.client)
 
@@ -69,7 +69,7 @@ class OpenSearch(RemoteEngine):
         credentials: Credentials | None = None,
     ) -> "OpenSearch":
         """A new, empty index; its shards and replicas are options of the address."""
-        found = address if isinstance(address, Address) else Address.parse(address)
+        found = Address.of(address)
         schema = Manifest(read_fields(fields), analyser or Analyser(), id_field=id)
         body = mapping_of(schema, shards=found.number("shards", 1, 1), replicas=found.number("replicas", 1))
         client = OpenSearchClient(found, credentials)

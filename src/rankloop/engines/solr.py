@@ -43,7 +43,7 @@ class Solr(RemoteEngine):
     client: SolrClient
 
     def __init__(self, address: str | Address, *, credentials: Credentials | None = None) -> None:
-        found = address if isinstance(address, Address) else Address.parse(address)
+        found = Address.of(address)
         super().__init__(found, SolrClient(found, credentials))
         self.models = SolrModels(self.client)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel, over_lists
-from rankloop.lists.kernels.sort import scratch, sort_list
+from rankloop.lists.kernels.sort import longest_list, scratch, sort_list
 
 __all__ = ["rank_lists"]
 
@@ -22,10 +22,7 @@ def rank_lists(values: Floats, offsets: Ints) -> Ints:
 
 @kernel
 def _rank_lists(first: int, last: int, values: Floats, offsets: Ints, order: Ints) -> None:
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    row, key, spare, bucket, slot = scratch(longest)
+    row, key, spare, bucket, slot = scratch(longest_list(offsets, first, last))
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         if stop > start:

@@ -1,22 +1,18 @@
 """ApproxAP: average precision with smooth ranks."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rankloop.lists import list_sums
 from rankloop.losses.kernels.lists import LossLists
-from rankloop.losses.kernels.options import positive
 from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import relevant_shares
-from rankloop.losses.loss import Loss
+from rankloop.losses.kernels.thresholded import Thresholded
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ApproxAP"]
 
 
-@dataclass(frozen=True)
-class ApproxAP(Loss):
+class ApproxAP(Thresholded):
     r"""One minus average precision at smooth ranks: the Smooth-AP of Brown et al. (2020).
 
     .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - \hat h_i / \hat r_i)
@@ -29,12 +25,6 @@ class ApproxAP(Loss):
     >>> ApproxAP()([2.0, 1.0, 3.0], [1, 1, 0], [0, 3]).value.round(4)  # AP is (1/2 + 2/3) / 2
     array([0.4167])
     """
-
-    temperature: float = 0.1
-    relevance_threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive(self, temperature=self.temperature, relevance_threshold=self.relevance_threshold)
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         hit = (lists.labels >= self.relevance_threshold).astype(np.float64)

@@ -1,22 +1,18 @@
 """ApproxMRR: reciprocal ranks with smooth ranks."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from rankloop.lists import list_sums
 from rankloop.losses.kernels.lists import LossLists
-from rankloop.losses.kernels.options import positive
 from rankloop.losses.kernels.smooth_rank import smooth_lambdas, smooth_ranks
 from rankloop.losses.kernels.swap import relevant_shares
-from rankloop.losses.loss import Loss
+from rankloop.losses.kernels.thresholded import Thresholded
 from rankloop.losses.loss_result import LossResult
 
 __all__ = ["ApproxMRR"]
 
 
-@dataclass(frozen=True)
-class ApproxMRR(Loss):
+class ApproxMRR(Thresholded):
     r"""One minus the mean reciprocal smooth rank of a list's relevant documents (as in TF-Ranking).
 
     .. math:: C = \frac{1}{R} \sum_{i\,\mathrm{relevant}} w_i (1 - 1/\hat r_i), \quad
@@ -28,12 +24,6 @@ class ApproxMRR(Loss):
     >>> ApproxMRR()([2.0, 1.0, 3.0], [1, 0, 0], [0, 3]).value.round(4)
     array([0.5])
     """
-
-    temperature: float = 0.1
-    relevance_threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive(self, temperature=self.temperature, relevance_threshold=self.relevance_threshold)
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         share = lists.weighted(relevant_shares(lists, self.relevance_threshold))

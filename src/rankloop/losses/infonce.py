@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankloop.losses.kernels.lists import LossLists
-from rankloop.losses.kernels.options import positive
-from rankloop.losses.loss import Loss
+from rankloop.losses.kernels.thresholded import Thresholded
 from rankloop.losses.loss_result import LossResult
 from rankloop.losses.unique_softmax import against_lower
 
@@ -14,7 +13,7 @@ __all__ = ["InfoNCE"]
 
 
 @dataclass(frozen=True)
-class InfoNCE(Loss):
+class InfoNCE(Thresholded):
     r"""Contrastive loss (van den Oord et al., 2018): the positive among its negatives, at a temperature.
 
     .. math:: C = -\sum_{i^+} w_i \log \frac{e^{s_i/\tau}}{e^{s_i/\tau} + \sum_{j^-} e^{s_j/\tau}}
@@ -30,10 +29,6 @@ class InfoNCE(Loss):
     """
 
     temperature: float = 0.05
-    relevance_threshold: float = 1.0
-
-    def __post_init__(self) -> None:
-        positive(self, temperature=self.temperature, relevance_threshold=self.relevance_threshold)
 
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         hit = (lists.labels >= self.relevance_threshold).astype(np.float32)

@@ -67,19 +67,7 @@ def evaluate(
     if condensed:
         lists = lists.condensed()
     wanted = wanted_metrics(named, lists.judged_labels, convention, {"ties": ties, "empty": empty})
-    found = values(
-        wanted,
-        lists.scores,
-        lists.labels,
-        lists.offsets,
-        weight=lists.weight,
-        pool_labels=lists.pool_labels,
-        pool_offsets=lists.pool_offsets,
-        tie_break=lists.tie_break,
-        judged=lists.judged,
-        pool_judged=lists.pool_judged,
-        subtopics=lists.subtopics,
-    )
+    found = values(wanted, lists.scores, lists.labels, lists.offsets, **lists.columns)
     heavy = lists.weight is not None and bool(lists.weight.max(initial=0) > 1)  # such as 1 / propensity
     means = {one.name: one.mean(found[one.name], lists.query_weight) for one in wanted}
     return Evaluation(

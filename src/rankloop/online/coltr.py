@@ -1,10 +1,12 @@
 """Counterfactual online learning to rank."""
 
+from typing import Unpack
+
 import numpy as np
 
 from rankloop._arrays import Bools, Floats
-from rankloop.data import RankingDataset
-from rankloop.online.learner import Learner
+from rankloop._options import passes_to
+from rankloop.online.learner import Learner, LearnerOptions
 from rankloop.online.models.kernels import log_page_probability
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
@@ -34,6 +36,7 @@ class COLTR(Learner):
 
     name = "coltr"
 
+    @passes_to(Learner.__init__)
     def __init__(
         self,
         ranker: Ranker,
@@ -41,12 +44,9 @@ class COLTR(Learner):
         challengers: int = 50,
         delta: float = 1.0,
         penalty: float = 1.0,
-        learning_rate: float = 0.1,
-        decay: float = 0.0,
-        features: RankingDataset | None = None,
-        seed: int = 0,
+        **options: Unpack[LearnerOptions],
     ) -> None:
-        super().__init__(ranker, learning_rate=learning_rate, features=features, seed=seed, decay=decay)
+        super().__init__(ranker, **options)
         if challengers < 1 or not delta > 0 or penalty < 0:
             raise ValueError("challengers is at least 1, delta above 0 and penalty at least 0")
         self.challengers, self.delta, self.penalty = challengers, delta, penalty

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,16 @@ from rankloop.online.models.saved_state import flat, nested, read_state, write_s
 from rankloop.online.ranking import Ranking
 from rankloop.rankers import Ranker
 
-__all__ = ["Learner"]
+__all__ = ["Learner", "LearnerOptions"]
+
+
+class LearnerOptions(TypedDict, total=False):
+    """Parameters of every learner; the defaults are those of `Learner`."""
+
+    learning_rate: float
+    decay: float
+    features: RankingDataset | None
+    seed: int
 
 
 class Learner(ABC):

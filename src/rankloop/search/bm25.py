@@ -1,6 +1,7 @@
 """BM25 over fields: the sum of the weighted scores of each."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,13 +16,14 @@ from rankloop.search.index.top import Postings, top_sum
 
 __all__ = [
     "BM25",
+    "Best",
     "CheckTime",
     "Contribution",
     "Found",
     "Leaf",
     "SegmentQuery",
+    "TermModel",
     "Top",
-    "best_of_segments",
     "frequencies",
     "idf",
 ]
@@ -70,27 +72,46 @@ def idf(documents: int, df: int) -> float:
     return math.log(1 + (documents - df + 0.5) / (df + 0.5))
 
 
+Top = tuple[Floats, Ints, int]
+
+
+class SegmentQuery(NamedTuple):
+    """A query in one segment: `which` leaves it has, their postings, and the k-th best score so far."""
+
+    segment: Segment
+    which: Ints
+    postings: Postings
+    allowed: Bytes
+    floor: float
+
+
+Best = Callable[[SegmentQuery], Top]
+
+
 @dataclass(frozen=True)
-class BM25:
-    r"""BM25 of each field with exact lengths, times the field's weight, summed.
-
-    .. math:: \sum_{f, t} w_f \, \mathrm{idf}_f(t) \,
-        \frac{tf}{tf + k_1 (1 - b + b \, |d_f| / \overline{|d_f|})}
-
-    Robertson & Zaragoza (2009), as Lucene has it. `fields` names the text fields and their weights;
-    by default every text field that is not a copy of another (`source`) has weight 1.
-    """
+class TermModel(ABC):
+    """Parameters that BM25 and BM25F share, and the search for the best documents."""
 
     k1: float = 1.2
     b: float = 0.75
     fields: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        check(self.k1, self.b, self.fields)
+        if not (self.k1 > 0 and 0 <= self.b <= 1):
+            raise ValueError(f"BM25 needs k1 > 0 and 0 <= b <= 1, got k1={self.k1}, b={self.b}")
+        given = self.fields
+        if given is not None and not (given and all(weight > 0 for weight in given.values())):
+            raise ValueError(f"field weights are above 0 (leave a field out to ignore it), got {dict(given)}")
 
     def weights(self, snapshot: Snapshot) -> dict[int, float]:
         """The searched fields by number, with their weights."""
-        return weights(self.fields, snapshot)
+        names = snapshot.text_fields
+        if self.fields is None:
+            return {i: 1.0 for i, name in enumerate(names) if snapshot.fields[name].source is None}
+        return {
+            names.index(one_of("text field", name, names)): float(weight)
+            for name, weight in self.fields.items()
+        }
 
     def top(
         self,
@@ -101,6 +122,25 @@ class BM25:
         check_time: CheckTime | None = None,
     ) -> Found:
         """The k best documents among those allowed."""
+        leaves, best = self._best(snapshot, leaves, k)
+        return best_of_segments(snapshot, leaves, allowed, k, best, check_time)
+
+    @abstractmethod
+    def _best(self, snapshot: Snapshot, leaves: Sequence[Leaf], k: int) -> tuple[Sequence[Leaf], Best]:
+        """The leaves in the order of their coefficients, and what finds the k best of a segment."""
+
+
+class BM25(TermModel):
+    r"""BM25 of each field with exact lengths, times the field's weight, summed.
+
+    .. math:: \sum_{f, t} w_f \, \mathrm{idf}_f(t) \,
+        \frac{tf}{tf + k_1 (1 - b + b \, |d_f| / \overline{|d_f|})}
+
+    Robertson & Zaragoza (2009), as Lucene has it. `fields` names the text fields and their weights;
+    by default every text field that is not a copy of another (`source`) has weight 1.
+    """
+
+    def _best(self, snapshot: Snapshot, leaves: Sequence[Leaf], k: int) -> tuple[Sequence[Leaf], Best]:
         weight, flat, slope = self._coefficients(snapshot, leaves)
 
         def best(part: SegmentQuery) -> Top:
@@ -109,7 +149,7 @@ class BM25:
                 part.postings, weight[which], flat[which], slope[which], part.allowed, most, part.floor
             )
 
-        return best_of_segments(snapshot, leaves, allowed, k, best, check_time)
+        return leaves, best
 
     def score(self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: Ints) -> Floats:
         """The scores of given documents."""
@@ -161,22 +201,6 @@ class BM25:
         return weight, np.full(len(leaves), self.k1 * (1 - self.b)), slope
 
 
-def check(k1: float, b: float, fields: Mapping[str, float] | None) -> None:
-    """Check the parameters that BM25 and BM25F share."""
-    if not (k1 > 0 and 0 <= b <= 1):
-        raise ValueError(f"BM25 needs k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
-    if fields is not None and not (fields and all(weight > 0 for weight in fields.values())):
-        raise ValueError(f"field weights are above 0 (leave a field out to ignore it), got {dict(fields)}")
-
-
-def weights(fields: Mapping[str, float] | None, snapshot: Snapshot) -> dict[int, float]:
-    """Field weights by the number of the field."""
-    if fields is None:
-        return {i: 1.0 for i, f in enumerate(snapshot.text_fields) if snapshot.fields[f].source is None}
-    names = snapshot.text_fields
-    return {names.index(one_of("text field", name, names)): float(weight) for name, weight in fields.items()}
-
-
 def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> Ints32:
     """How often each leaf is in each document of a segment: documents x leaves."""
     return segment.frequencies(
@@ -186,25 +210,12 @@ def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> In
     )
 
 
-Top = tuple[Floats, Ints, int]
-
-
-class SegmentQuery(NamedTuple):
-    """A query in one segment: `which` leaves it has, their postings, and the k-th best score so far."""
-
-    segment: Segment
-    which: Ints
-    postings: Postings
-    allowed: Bytes
-    floor: float
-
-
 def best_of_segments(
     snapshot: Snapshot,
     leaves: Sequence[Leaf],
     allowed: list[Bytes],
     k: int,
-    best: Callable[[SegmentQuery], Top],
+    best: Best,
     check_time: CheckTime | None = None,
 ) -> Found:
     """The k best of all segments, by score, then by row.

@@ -1,26 +1,14 @@
 """BM25F: one saturation for a term over all fields."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from rankloop._arrays import Bytes, Floats, Ints, Ints32
+from rankloop._arrays import Floats, Ints, Ints32
 from rankloop._names import one_of
-from rankloop.search.bm25 import (
-    CheckTime,
-    Contribution,
-    Found,
-    Leaf,
-    SegmentQuery,
-    Top,
-    best_of_segments,
-    check,
-    frequencies,
-    idf,
-    weights,
-)
+from rankloop.search.bm25 import Best, Contribution, Leaf, SegmentQuery, TermModel, Top, frequencies, idf
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.top import top_combined
@@ -43,7 +31,7 @@ class _Groups(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BM25F:
+class BM25F(TermModel):
     r"""BM25F (Robertson, Zaragoza & Taylor, 2004): weighted frequencies are added before they saturate.
 
     .. math:: \sum_t \mathrm{idf}(t) \frac{x_t}{x_t + k_1}, \quad
@@ -54,28 +42,13 @@ class BM25F:
     BM25 of the fields merged into one.
     """
 
-    k1: float = 1.2
-    b: float = 0.75
-    fields: Mapping[str, float] | None = None
     length: str = "field"
 
     def __post_init__(self) -> None:
-        check(self.k1, self.b, self.fields)
+        super().__post_init__()
         one_of("length", self.length, ("field", "whole"))
 
-    def weights(self, snapshot: Snapshot) -> dict[int, float]:
-        """The searched fields by number, with their weights."""
-        return weights(self.fields, snapshot)
-
-    def top(
-        self,
-        snapshot: Snapshot,
-        leaves: Sequence[Leaf],
-        allowed: list[Bytes],
-        k: int,
-        check_time: CheckTime | None = None,
-    ) -> Found:
-        """The k best documents among those allowed."""
+    def _best(self, snapshot: Snapshot, leaves: Sequence[Leaf], k: int) -> tuple[Sequence[Leaf], Best]:
         groups = self._groups(snapshot, leaves)
 
         def best(part: SegmentQuery) -> Top:
@@ -95,7 +68,7 @@ class BM25F:
                 part.floor,
             )
 
-        return best_of_segments(snapshot, groups.leaves, allowed, k, best, check_time)
+        return groups.leaves, best
 
     def score(self, snapshot: Snapshot, leaves: Sequence[Leaf], rows: Ints) -> Floats:
         """The scores of given documents."""

@@ -1,10 +1,13 @@
 """The predictions of a relevance model in place of clicks."""
 
+from typing import TypedDict, Unpack
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from rankloop._arrays import Floats
+from rankloop._options import passes_to
 from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.bias import ClickBias
@@ -12,19 +15,38 @@ from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.labels import labelled
 from rankloop.unbiased.likelihood import boosted
 
-__all__ = ["direct_method"]
+__all__ = ["ModelOptions", "direct_method", "relevance_of"]
 
 
-def direct_method(
-    log: Log,
-    propensity: ClickBias,
-    data: RankingDataset,
+class ModelOptions(TypedDict, total=False):
+    """Where relevance comes from; the defaults are those of `relevance_of`."""
+
+    relevance: ArrayLike | None
+    ranker: LambdaMART | None
+    folds: int
+    seed: int
+
+
+def relevance_of(
+    seen: Evidence,
     *,
     relevance: ArrayLike | None = None,
     ranker: LambdaMART | None = None,
     folds: int = 2,
     seed: int = 0,
+) -> Floats:
+    """The given relevance, checked, or that of a model."""
+    return modelled(seen, ranker, folds, seed) if relevance is None else checked(relevance, seen.data)
+
+
+@passes_to(relevance_of)
+def direct_method(
+    log: Log,
+    propensity: ClickBias,
+    data: RankingDataset,
+    *,
     unseen: str = "keep",
+    **model: Unpack[ModelOptions],
 ) -> RankingDataset:
     r"""Labels are the predictions of a model: :math:`y_d = \hat\gamma(x_d)`.
 
@@ -38,8 +60,7 @@ def direct_method(
     array([0.2, 0.7], dtype=float32)
     """
     seen = evidence(log, propensity, data)
-    found = modelled(seen, ranker, folds, seed) if relevance is None else checked(relevance, data)
-    return labelled(seen, found, unseen)
+    return labelled(seen, relevance_of(seen, **model), unseen)
 
 
 def checked(relevance: ArrayLike, data: RankingDataset) -> Floats:

@@ -1,13 +1,14 @@
 """A model of relevance, corrected by the clicks that it did not predict."""
 
+from typing import Unpack
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
+from rankloop._options import passes_to
 from rankloop.data import RankingDataset
-from rankloop.rankers import LambdaMART
 from rankloop.unbiased.clipped import bound
-from rankloop.unbiased.direct_method import checked, modelled
+from rankloop.unbiased.direct_method import ModelOptions, relevance_of
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.display import Display, expected
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
@@ -16,18 +17,16 @@ from rankloop.unbiased.estimation.labels import labelled
 __all__ = ["doubly_robust"]
 
 
+@passes_to(relevance_of)
 def doubly_robust(
     log: Log,
     propensity: ClickBias,
     data: RankingDataset,
     *,
-    relevance: ArrayLike | None = None,
-    ranker: LambdaMART | None = None,
     display: Display = None,
     tau: float | None = None,
-    folds: int = 2,
-    seed: int = 0,
     unseen: str = "keep",
+    **model: Unpack[ModelOptions],
 ) -> RankingDataset:
     r"""The direct method plus the inverse propensity estimate of its error (Oosterhuis, 2023).
 
@@ -46,7 +45,7 @@ def doubly_robust(
     array([1., 2.], dtype=float32)
     """
     seen = evidence(log, propensity, data)
-    guess = modelled(seen, ranker, folds, seed) if relevance is None else checked(relevance, data)
+    guess = relevance_of(seen, **model)
     return labelled(seen, doubly_robust_relevance(seen, guess, display, tau), unseen)
 
 

@@ -6,14 +6,18 @@ from typing import Annotated
 import typer
 
 __all__ = [
+    "Complete",
     "DataSet",
+    "EngineFeatures",
     "Json",
     "Metrics",
     "Model",
+    "OpenBrowser",
     "PageSize",
     "RankerName",
     "ReportFile",
     "Seed",
+    "ServiceSource",
     "User",
     "check_report",
 ]
@@ -46,6 +50,20 @@ User = Annotated[
 ]
 PageSize = Annotated[int, typer.Option("-k", help="Documents per page.")]
 Seed = Annotated[int, typer.Option("--seed", help="Same seed, same result.")]
+ServiceSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONFIG|INDEX|ENGINE",
+        help="A service: its TOML file, an index, or an engine, as in opensearch://host:9200/shop.",
+    ),
+]
+EngineFeatures = Annotated[
+    Path | None, typer.Option("--features", help="The engine's names of the features: a file, one per line.")
+]
+Complete = Annotated[
+    bool, typer.Option("--complete", help="Declare that no feature is ever missing in the engine.")
+]
+OpenBrowser = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Also write a page with figures and tables (.html).")

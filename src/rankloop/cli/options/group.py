@@ -41,6 +41,6 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
         }
         command(**given, **made)
 
-    called.__signature__ = own.replace(parameters=spread)  # type: ignore[attr-defined]
+    called.__signature__ = own.replace(parameters=spread)  # type: ignore[attr-defined] # not in typeshed
     called.__annotations__ = {one.name: one.annotation for one in spread}
     return called

@@ -1,12 +1,11 @@
 """A simulation, prepared: what is the same for all pages, and how pages are drawn."""
 
-import inspect
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Required, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Floats, Ints, Ints32
 from rankloop._jit import over_lists
@@ -25,7 +24,11 @@ from rankloop.clicks.user import user as user_named
 from rankloop.data import RankingDataset
 from rankloop.lists.ranks import ranks
 
-__all__ = ["OPTIONS", "Played", "Stage", "stage_of"]
+__all__ = ["Played", "Stage", "StageOptions", "stage_of"]
+
+
+class Scorer(Protocol):
+    def predict(self, X: Any) -> Any: ...
 
 
 class Played(NamedTuple):
@@ -115,10 +118,24 @@ class Stage:
         return Coded(data.qid, data.row_query.astype(np.int32)), coded
 
 
+class StageOptions(TypedDict, total=False):
+    """What a simulation shows to whom; the defaults are those of `stage_of`."""
+
+    logging_policy: Required[ArrayLike | Scorer]
+    user: str | ClickModel
+    k: int
+    randomize: str | None
+    rate: float
+    top: int | None
+    temperature: float | None
+    layout: str | None
+    seed: int
+
+
 def stage_of(
     data: RankingDataset,
     *,
-    logging_policy: Any,
+    logging_policy: ArrayLike | Scorer,
     user: str | ClickModel = "pbm",
     k: int = 10,
     randomize: str | None = None,
@@ -159,9 +176,6 @@ def stage_of(
         cumulative,
         key_of(seed),
     )
-
-
-OPTIONS = tuple(inspect.signature(stage_of).parameters)[1:]
 
 
 def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: str | None) -> Behaviour:

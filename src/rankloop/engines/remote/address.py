@@ -43,6 +43,11 @@ class Address:
     options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
+    def of(cls, given: "str | Path | Address") -> "Address":
+        """The address in a text; an address passes through."""
+        return given if isinstance(given, Address) else cls.parse(str(given))
+
+    @classmethod
     def parse(cls, text: str) -> "Address":
         """The address in a text; an error repeats no password that the text may hold."""
         parts = urlsplit(text)

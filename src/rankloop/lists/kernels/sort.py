@@ -2,10 +2,19 @@
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints32
+from rankloop._arrays import Floats, Ints, Ints32
 from rankloop._jit import inlined, part
 
-__all__ = ["scratch", "sort_list"]
+__all__ = ["longest_list", "scratch", "sort_list"]
+
+
+@part
+def longest_list(offsets: Ints, first: int, last: int) -> int:
+    """The length of the longest of the lists `first` to `last`, for which a kernel makes room."""
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    return longest
 
 
 @part

@@ -7,6 +7,7 @@ import numpy as np
 from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
 from rankloop.lists import discount, list_sums, rank_lists
+from rankloop.lists.kernels.sort import longest_list
 from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import fast, inner, workspace
 from rankloop.losses.kernels.sinkhorn import PIECES, row_dot, row_shares, scale_columns, solve_columns
@@ -93,9 +94,7 @@ def _sort_lists(
     gradient: Floats,
     hessian: Floats,
 ) -> None:
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets, first, last)
     work = workspace(PIECES, longest)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
+from rankloop.lists.kernels.sort import longest_list
 from rankloop.losses.kernels.judged_pairs import judged_pairs
 from rankloop.losses.kernels.lists import LossLists, group_pairs
 from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
@@ -67,9 +68,7 @@ def _pair_lists(
 ) -> None:
     # Rows of work. Plain rules read gains and swap terms as they are; `written` ones write the weights of
     # each row of pairs to x_a and x_b first, since the vector loops take one affine form only.
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets, first, last)
     work = workspace(13, longest)
     work[:] = 0.0
     zero, one, less, odds, other, x_a = work[0], work[1], work[2], work[3], work[4], work[5]

@@ -16,7 +16,7 @@ from rankloop._jit import over_lists
 from rankloop.lists import Gain, discount, gains, ideal_dcg
 from rankloop.lists.gain import GainOption
 from rankloop.lists.ideal_dcg import discount_sums, grade_gains, ideal_by_grades
-from rankloop.lists.kernels.sort import scratch, sort_list
+from rankloop.lists.kernels.sort import longest_list, scratch, sort_list
 from rankloop.losses.kernels.lists import inverse
 from rankloop.losses.kernels.math import exp_negative, fast, inner, single_workspace
 from rankloop.losses.kernels.single_ties import cut_discount, has_ties, mean_discounts, take_share, tied_pairs
@@ -159,9 +159,7 @@ def _lambda_lists(
     failed: Bools,
 ) -> None:
     # Room for the longest list, made once and used for all of them.
-    longest = 0
-    for q in range(first, last):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_list(offsets, first, last)
     work = single_workspace(6, longest)
     odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
     for k in range(longest):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from rankloop.data.qrels import Qrels
 from rankloop.data.ranking_dataset import RankingDataset
 from rankloop.data.run import Run
 from rankloop.metrics.condense import condense
+from rankloop.metrics.kernels.columns import Columns
 from rankloop.metrics.kernels.holes import Holes
 
 __all__ = ["Judgments", "Matched", "matched"]
@@ -37,6 +38,11 @@ class Matched:
     pool_judged: NDArray[np.int8] | None = None
     subtopics: Array | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        """What metrics take beside scores, labels and offsets."""
+        return cast(Columns, {name: getattr(self, name) for name in Columns.__annotations__})
 
     @property
     def judged_labels(self) -> Singles:

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise, repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from rankloop.losses import Loss
 from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
 from rankloop.rankers.neural.feed import feed
 
-__all__ = ["CapturedSteps", "Replayed", "can_capture", "nothing_freed", "rounded"]
+__all__ = ["CapturedSteps", "Replayed", "Work", "can_capture", "nothing_freed", "rounded"]
 
 _ROUND_ROWS, _ROUND_LISTS = 1024, 32  # batch sizes are rounded up, so that few graphs are needed
 
@@ -30,23 +30,26 @@ def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer
     return isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW) and loss_can(loss, lists.labels)
 
 
+class Work(NamedTuple):
+    """What is trained on which lists; `score` gives the scores of a batch."""
+
+    lists: DeviceLists
+    loss: Loss
+    optimizer: torch.optim.Optimizer
+    score: Callable[[Batch], Tensor]
+
+
 class CapturedSteps:
     """Epochs in which each step is one replay of a graph.
 
-    `score` gives the scores of a batch. For each new batch size the first step runs without a graph, which
+    For each new batch size the first step runs without a graph, which
     also compiles the kernels; the second step is captured.
     """
 
-    def __init__(
-        self,
-        lists: DeviceLists,
-        loss: Loss,
-        optimizer: torch.optim.Optimizer,
-        score: Callable[[Batch], Tensor],
-    ) -> None:
-        self.lists, self.loss, self.optimizer, self.score = lists, loss, optimizer, score
-        self.stream = torch.cuda.Stream(lists.device)  # type: ignore[no-untyped-call]
-        self.total = torch.zeros((), dtype=torch.float64, device=lists.device)
+    def __init__(self, work: Work) -> None:
+        self.lists, self.loss, self.optimizer, self.score = work
+        self.stream = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]
+        self.total = torch.zeros((), dtype=torch.float64, device=work.lists.device)
         self.sizes: dict[tuple[int, int], _Size] = {}
 
     def epoch(

@@ -10,10 +10,9 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor, nn
 
-from rankloop.losses import Loss
 from rankloop.rankers.neural import fused_kernels as kernels
-from rankloop.rankers.neural.batches import Batch, DeviceLists
-from rankloop.rankers.neural.captured import CapturedSteps
+from rankloop.rankers.neural.batches import Batch
+from rankloop.rankers.neural.captured import CapturedSteps, Work
 from rankloop.rankers.neural.network import MLP
 
 __all__ = ["FusedSteps", "can_fuse"]
@@ -37,18 +36,11 @@ def can_fuse(scorer: nn.Module, precision: str, noise: float) -> TypeGuard[MLP]:
 class FusedSteps(CapturedSteps):
     """`CapturedSteps` whose work is written out for an MLP, whose scores stay in single precision."""
 
-    def __init__(
-        self,
-        lists: DeviceLists,
-        loss: Loss,
-        optimizer: torch.optim.Optimizer,
-        score: Callable[[Batch], Tensor],
-        scorer: MLP,
-    ) -> None:
-        super().__init__(lists, loss, optimizer, score)
+    def __init__(self, work: Work, scorer: MLP) -> None:
+        super().__init__(work)
         self.layers, self.head = _layers(scorer), scorer.head
-        self.beside = torch.cuda.Stream(lists.device)  # type: ignore[no-untyped-call]
-        self.flat = _Flat(list(scorer.parameters()), optimizer)
+        self.beside = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]
+        self.flat = _Flat(list(scorer.parameters()), work.optimizer)
         self.held: list[Any] = []
 
     def learn(self, batch: Batch, count: Tensor | int) -> None:

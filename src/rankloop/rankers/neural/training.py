@@ -16,7 +16,7 @@ from rankloop._names import unknown
 from rankloop._progress import progress
 from rankloop.losses import Loss, redraw, torch_loss
 from rankloop.rankers.neural.batches import Batch, DeviceLists
-from rankloop.rankers.neural.captured import CapturedSteps, can_capture
+from rankloop.rankers.neural.captured import CapturedSteps, Work, can_capture
 from rankloop.rankers.neural.fused_mlp import FusedSteps, can_fuse
 from rankloop.rankers.neural.gam import GAM
 from rankloop.rankers.neural.network import MLP
@@ -138,7 +138,8 @@ def _captured(
         kind = lists.captured_by(scorer, recipe.precision)
     if kind is None:
         return None
-    return kind(lists, recipe.loss, optimizer, lambda batch: _scores(scorer, batch, recipe, lists.device))
+    score = partial(_scores, scorer, recipe=recipe, device=lists.device)
+    return kind(Work(lists, recipe.loss, optimizer, score))
 
 
 def scores_of(scorer: nn.Module, lists: DeviceLists, precision: str) -> Tensor:

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from rankloop._arrays import Ints
-from rankloop.losses import Loss
-from rankloop.rankers.neural.batches import Batch, DeviceLists, cuts
-from rankloop.rankers.neural.captured import CapturedSteps, Replayed, rounded
+from rankloop.rankers.neural.batches import Batch, cuts
+from rankloop.rankers.neural.captured import CapturedSteps, Replayed, Work, rounded
 from rankloop.rankers.text.lists import Chunk, PairBatch, TextLists
 from rankloop.rankers.text.packed import Packed, sent
 from rankloop.rankers.text.tokens import ranges
@@ -29,16 +28,10 @@ class CapturedPairs(CapturedSteps):
     tokens. All graphs share one piece of memory. Larger batches run as they are.
     """
 
-    def __init__(
-        self,
-        lists: DeviceLists,
-        loss: Loss,
-        optimizer: torch.optim.Optimizer,
-        score: Callable[[Batch], Tensor],
-    ) -> None:
-        super().__init__(lists, loss, optimizer, score)
-        assert isinstance(lists, TextLists)
-        self.texts = lists
+    def __init__(self, work: Work) -> None:
+        super().__init__(work)
+        assert isinstance(work.lists, TextLists)
+        self.texts = work.lists
         self.pool = torch.cuda.graph_pool_handle()
         self.by_tokens: dict[tuple[int, int], _Size] = {}
 

@@ -157,7 +157,7 @@ class Event:
         _time(self.time)
 
 
-def swap(low: int, high: int, *, swapped: bool, chance: float = 0.5) -> dict[str, Any]:
+def swap(low: int, high: int, *, swapped: bool) -> dict[str, Any]:
     """The randomness of a page on which a coin decided whether to exchange two ranks.
 
     >>> swap(1, 2, swapped=True)
@@ -165,7 +165,7 @@ def swap(low: int, high: int, *, swapped: bool, chance: float = 0.5) -> dict[str
     """
     if not 1 <= low < high:
         raise ValueError(f"ranks to exchange are 1 <= low < high, got {low} and {high}")
-    return {"swap": [low, high], "swapped": swapped, "chance": chance}
+    return {"swap": [low, high], "swapped": swapped, "chance": 0.5}
 
 
 def _page_id(value: str) -> None:

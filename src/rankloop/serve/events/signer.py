@@ -74,13 +74,13 @@ class Signer:
             raise Expired(f"this page's token expired {late:.0f} s ago; search again")
         return page_id
 
-    def age(self, token: str, now: float | None = None) -> float:
+    def age(self, token: str) -> float:
         """The seconds since a token was signed; infinite for one that is not valid."""
         try:
-            self.open(token, now)
+            self.open(token)
         except ValueError:
             return inf
-        return (time.time() if now is None else now) - (int(token.split(".")[1]) - self.lifetime)
+        return time.time() - (int(token.split(".")[1]) - self.lifetime)
 
     def user_key(self, user: str) -> str:
         """A keyed hash that stands for a user: the id itself is never stored.

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, to_thread
@@ -38,7 +39,9 @@ __all__ = [
     "json_answer",
     "metrics_of",
     "problems",
+    "searching",
     "service_of",
+    "waiting",
 ]
 
 
@@ -131,6 +134,26 @@ async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Res
         return done.result()
     done.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody waits for it
     raise StoreAway(f"the database took more than {limits.store_seconds:g} seconds; try again in a moment")
+
+
+def searching(page: Callable[..., Response]) -> Callable[..., Awaitable[Response]]:
+    """A route that answers in a search thread."""
+
+    @wraps(page)
+    async def answered(request: Request, **given: Any) -> Response:
+        return await in_search_thread(request, lambda deadline: page(request, **given))
+
+    return answered
+
+
+def waiting(page: Callable[..., Response]) -> Callable[..., Awaitable[Response]]:
+    """A route that answers in a thread that may wait for the database."""
+
+    @wraps(page)
+    async def answered(request: Request, **given: Any) -> Response:
+        return await in_waiting_thread(request, lambda: page(request, **given))
+
+    return answered
 
 
 async def in_disk_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:

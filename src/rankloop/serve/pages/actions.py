@@ -1,23 +1,23 @@
 """Changes from the dashboard: which version serves, and which experiments run; each with its evidence."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from rankloop.search import Deadline
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.desk.query_sets import known_sets
 from rankloop.serve.desk.set_comparison import compare_over_set
-from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.http.answers import in_waiting_thread, searching, service_of
 from rankloop.serve.http.schema_admin import ExperimentRequest
 from rankloop.serve.online.register import register_learner
 from rankloop.serve.online.settings import BANDITS, OnlineSettings
 from rankloop.serve.pages.dashboard import dashboard_page
 from rankloop.serve.pages.evidence import name_of
 from rankloop.serve.pages.forms import LONGEST, changed_or_again, whole
-from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
+from rankloop.serve.pages.login import Form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.tried import measured, tried
 
@@ -31,111 +31,11 @@ router = APIRouter(prefix="/dashboard", route_class=PageRoute, include_in_schema
 RANKING = 2.0  # seconds in which queries are ranked for the evidence
 SETS = 5  # query sets whose judgments are shown
 
-Fields = Annotated[Form, Depends(form)]
-
 
 @router.get("/promote")
-async def ask(request: Request, version: str = "") -> Response:
+@searching
+def ask(request: Request, version: str = "") -> Response:
     """What is known of a version against the one in production, and a button to promote it."""
-    return await in_search_thread(request, lambda deadline: _ask(request, version))
-
-
-@router.post("/promote")
-async def promote(request: Request, fields: Fields) -> Response:
-    """Let a version serve everybody."""
-    version = fields.get("version", "")
-    return await _changed(
-        request, fields, lambda versions: versions.promote(version), "promote", version=version
-    )
-
-
-@router.post("/roll_back")
-async def roll_back(request: Request, fields: Fields) -> Response:
-    """Let the version before serve again."""
-    return await _changed(request, fields, lambda versions: versions.roll_back(), "roll back")
-
-
-@router.post("/shadow")
-async def shadow(request: Request, fields: Fields) -> Response:
-    """Let a version rank pages that are not shown; without a version, end it."""
-    version = fields.get("version") or None
-    return await _changed(
-        request,
-        fields,
-        lambda versions: versions.shadow(version),
-        "shadow" if version else "end shadow",
-        version=version or service_of(request).versions.live.roles.shadow,
-    )
-
-
-@router.post("/canary")
-async def canary(request: Request, fields: Fields) -> Response:
-    """Let a version serve a share of the people; without a version, end it."""
-    version = fields.get("version") or None
-
-    def change(versions: "Versions") -> None:
-        versions.canary(version, _share(fields))
-
-    return await _changed(
-        request,
-        fields,
-        change,
-        "canary" if version else "end canary",
-        version=version or service_of(request).versions.live.roles.canary,
-        share=fields.get("share", "") if version else None,
-    )
-
-
-@router.post("/experiments")
-async def start(request: Request, fields: Fields) -> Response:
-    """Begin an experiment between two versions; a mistake keeps what was typed."""
-
-    def change() -> Response:
-        who, service = require_admin(request, fields), service_of(request)
-        started = service.versions.start_experiment(_wanted(fields))
-        note_act(service.store, who.name, "start experiment", id=started.id, a=started.a, b=started.b)
-        return RedirectResponse("/dashboard", status_code=303)
-
-    return await _or_dashboard(request, fields, "experiments", change)
-
-
-@router.post("/online")
-async def online(request: Request, fields: Fields) -> Response:
-    """Register a version that learns while it serves; a mistake keeps what was typed."""
-
-    def change() -> Response:
-        who, service = require_admin(request, fields), service_of(request)
-        wanted = _learner(fields, [one.version for one in service.registry.versions()])
-        version = register_learner(service.registry, service.index, service.config, wanted)
-        about = {"version": version, "learner": wanted.learner, "floor": wanted.floor}
-        note_act(service.store, who.name, "register", **about)
-        return RedirectResponse(f"/dashboard/promote?version={version}", status_code=303)
-
-    return await _or_dashboard(request, fields, "online", change)
-
-
-async def _or_dashboard(
-    request: Request, fields: Form, panel: str, change: Callable[[], Response]
-) -> Response:
-    """Make a change; after a mistake the dashboard shows the form of this panel again."""
-
-    def again(wrong: str) -> Response:
-        return dashboard_page(request, typed=fields, wrong=wrong, panel=panel, status=400)
-
-    return await in_waiting_thread(request, lambda: changed_or_again(change, again))
-
-
-@router.post("/experiments/end")
-async def end(request: Request, fields: Fields) -> Response:
-    """End an experiment; its verdict stays."""
-    id = fields.get("experiment", "")
-    return await _changed(
-        request, fields, lambda versions: versions.end_experiment(id), "end experiment", id=id
-    )
-
-
-def _ask(request: Request, version: str) -> Response:
-    """The page before a promotion: by judgments over each set, by clicks when it was learned, experiments."""
     if not may_view(request):
         return login_form(request, status=401)
     service = service_of(request)
@@ -162,6 +62,100 @@ def _ask(request: Request, version: str) -> Response:
         measured=measured(wanted, service.registry.version(production)),
         admin=has_token(request),
         form_token=form_token(request),
+    )
+
+
+@router.post("/promote")
+async def promote(request: Request, fields: Form) -> Response:
+    """Let a version serve everybody."""
+    version = fields.get("version", "")
+    return await _changed(
+        request, fields, lambda versions: versions.promote(version), "promote", version=version
+    )
+
+
+@router.post("/roll_back")
+async def roll_back(request: Request, fields: Form) -> Response:
+    """Let the version before serve again."""
+    return await _changed(request, fields, lambda versions: versions.roll_back(), "roll back")
+
+
+@router.post("/shadow")
+async def shadow(request: Request, fields: Form) -> Response:
+    """Let a version rank pages that are not shown; without a version, end it."""
+    version = fields.get("version") or None
+    return await _changed(
+        request,
+        fields,
+        lambda versions: versions.shadow(version),
+        "shadow" if version else "end shadow",
+        version=version or service_of(request).versions.live.roles.shadow,
+    )
+
+
+@router.post("/canary")
+async def canary(request: Request, fields: Form) -> Response:
+    """Let a version serve a share of the people; without a version, end it."""
+    version = fields.get("version") or None
+
+    def change(versions: "Versions") -> None:
+        versions.canary(version, _share(fields))
+
+    return await _changed(
+        request,
+        fields,
+        change,
+        "canary" if version else "end canary",
+        version=version or service_of(request).versions.live.roles.canary,
+        share=fields.get("share", "") if version else None,
+    )
+
+
+@router.post("/experiments")
+async def start(request: Request, fields: Form) -> Response:
+    """Begin an experiment between two versions; a mistake keeps what was typed."""
+
+    def change() -> Response:
+        who, service = require_admin(request, fields), service_of(request)
+        started = service.versions.start_experiment(_wanted(fields))
+        note_act(service.store, who.name, "start experiment", id=started.id, a=started.a, b=started.b)
+        return RedirectResponse("/dashboard", status_code=303)
+
+    return await _or_dashboard(request, fields, "experiments", change)
+
+
+@router.post("/online")
+async def online(request: Request, fields: Form) -> Response:
+    """Register a version that learns while it serves; a mistake keeps what was typed."""
+
+    def change() -> Response:
+        who, service = require_admin(request, fields), service_of(request)
+        wanted = _learner(fields, [one.version for one in service.registry.versions()])
+        version = register_learner(service.registry, service.index, service.config, wanted)
+        about = {"version": version, "learner": wanted.learner, "floor": wanted.floor}
+        note_act(service.store, who.name, "register", **about)
+        return RedirectResponse(f"/dashboard/promote?version={version}", status_code=303)
+
+    return await _or_dashboard(request, fields, "online", change)
+
+
+async def _or_dashboard(
+    request: Request, fields: Form, panel: str, change: Callable[[], Response]
+) -> Response:
+    """Make a change; after a mistake the dashboard shows the form of this panel again."""
+
+    def again(wrong: str) -> Response:
+        return dashboard_page(request, typed=fields, wrong=wrong, panel=panel, status=400)
+
+    return await in_waiting_thread(request, lambda: changed_or_again(change, again))
+
+
+@router.post("/experiments/end")
+async def end(request: Request, fields: Form) -> Response:
+    """End an experiment; its verdict stays."""
+    id = fields.get("experiment", "")
+    return await _changed(
+        request, fields, lambda versions: versions.end_experiment(id), "end experiment", id=id
     )
 
 

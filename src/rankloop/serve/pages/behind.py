@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request, Response
 
 from rankloop.serve.events.behind import behind
-from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.http.answers import service_of, waiting
 from rankloop.serve.pages.login import login_form, may_view
 from rankloop.serve.pages.rendering import PageRoute, page
 
@@ -28,12 +28,9 @@ def behind_href(days: int, **wanted: Any) -> str:
 
 
 @router.get("/dashboard/pages")
-async def behind_page(request: Request) -> Response:
+@waiting
+def behind_page(request: Request) -> Response:
     """Queries by number of pages, and the last pages with what was clicked."""
-    return await in_waiting_thread(request, lambda: _shown(request))
-
-
-def _shown(request: Request) -> Response:
     if not may_view(request):
         return login_form(request, status=401)
     given = request.query_params

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
@@ -13,10 +13,10 @@ from rankloop.search import Deadline, Searchable
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.desk.query_sets import known_sets, query_set
 from rankloop.serve.desk.set_comparison import SetComparison, compare_over_set, keep_snapshot, kept_snapshot
-from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.http.answers import in_search_thread, searching, service_of, waiting
 from rankloop.serve.http.schema import Comparison
 from rankloop.serve.pages.evidence import name_of
-from rankloop.serve.pages.login import Form, form, form_token, login_form, may_view, require_role, user_of
+from rankloop.serve.pages.login import Form, form_token, login_form, may_view, require_role, user_of
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.views import hits
 
@@ -38,15 +38,41 @@ async def compare(request: Request) -> Response:
 
 
 @router.post("/compare/snapshot")
-async def snapshot(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
+@searching
+def snapshot(request: Request, fields: Form) -> Response:
     """Keep a comparison over a set as it is now."""
-    return await in_search_thread(request, lambda deadline: _keep(request, fields))
+    who, service = require_role(request, fields, "judge"), service_of(request)
+    found = _over_set(service, fields.get("set", ""), fields.get("a", ""), fields.get("b", ""))
+    if found.waiting:
+        raise ValueError(f"{found.waiting} queries are not ranked yet; look at the comparison again first")
+    id = keep_snapshot(service.store, found, who.name)
+    note_act(service.store, who.name, "snapshot", set=found.set, a=found.a, b=found.b, id=id)
+    return RedirectResponse(f"/compare/kept/{quote(id)}", status_code=303)
 
 
 @router.get("/compare/kept/{id}")
-async def kept(request: Request, id: str) -> Response:
+@waiting
+def kept(request: Request, id: str) -> Response:
     """A comparison that was kept."""
-    return await in_waiting_thread(request, lambda: _kept(request, id))
+    if not may_view(request):
+        return login_form(request, status=401)
+    service = service_of(request)
+    found, author, when = kept_snapshot(service.store, id)
+    versions = {one.version: name_of(one) for one in service.registry.versions()}
+    return page(
+        request,
+        "compare_set.html",
+        place="compare",
+        versions=versions,
+        a=found.a,
+        b=found.b,
+        chosen=found.set,
+        sets=known_sets(service.store),
+        found=found,
+        keeping=False,
+        form_token="",
+        kept={"author": author, "time": when},
+    )
 
 
 def _compared(request: Request, deadline: Deadline) -> Response:
@@ -96,38 +122,6 @@ def _over_set(service: "Service", address: str, a: str, b: str) -> SetComparison
     chosen = query_set(service.store, address)
     return compare_over_set(
         service.store, service.registry, service.rankings, chosen, a, b, Deadline(RANKING)
-    )
-
-
-def _keep(request: Request, fields: Form) -> Response:
-    who, service = require_role(request, fields, "judge"), service_of(request)
-    found = _over_set(service, fields.get("set", ""), fields.get("a", ""), fields.get("b", ""))
-    if found.waiting:
-        raise ValueError(f"{found.waiting} queries are not ranked yet; look at the comparison again first")
-    id = keep_snapshot(service.store, found, who.name)
-    note_act(service.store, who.name, "snapshot", set=found.set, a=found.a, b=found.b, id=id)
-    return RedirectResponse(f"/compare/kept/{quote(id)}", status_code=303)
-
-
-def _kept(request: Request, id: str) -> Response:
-    if not may_view(request):
-        return login_form(request, status=401)
-    service = service_of(request)
-    found, author, when = kept_snapshot(service.store, id)
-    versions = {one.version: name_of(one) for one in service.registry.versions()}
-    return page(
-        request,
-        "compare_set.html",
-        place="compare",
-        versions=versions,
-        a=found.a,
-        b=found.b,
-        chosen=found.set,
-        sets=known_sets(service.store),
-        found=found,
-        keeping=False,
-        form_token="",
-        kept={"author": author, "time": when},
     )
 
 

@@ -5,7 +5,7 @@ import re
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
-from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.http.answers import in_waiting_thread, service_of, waiting
 from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.pages.login import (
     Form,
@@ -35,9 +35,17 @@ async def dashboard(request: Request) -> Response:
 
 
 @router.get("/reports/{name}")
-async def report(request: Request, name: str) -> Response:
+@waiting
+def report(request: Request, name: str) -> Response:
     """A report that learning wrote."""
-    return await in_waiting_thread(request, lambda: _report(request, name))
+    require_view(request)
+    service = service_of(request)
+    known = _REPORT.fullmatch(name) is not None
+    path = SharedFiles(service.store, service.config.home / "reports").get(name) if known else None
+    if path is None or not path.is_file():
+        raise LookupError(f"there is no report {name[:100]!r}")
+    headers = {"Content-Security-Policy": _SELF_CONTAINED}
+    return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)
 
 
 def dashboard_page(
@@ -66,14 +74,3 @@ def dashboard_page(
         wrong_in=panel,
         shown=overview(service, chosen, changing=has_token(request)),
     )
-
-
-def _report(request: Request, name: str) -> Response:
-    require_view(request)
-    service = service_of(request)
-    known = _REPORT.fullmatch(name) is not None
-    path = SharedFiles(service.store, service.config.home / "reports").get(name) if known else None
-    if path is None or not path.is_file():
-        raise LookupError(f"there is no report {name[:100]!r}")
-    headers = {"Content-Security-Policy": _SELF_CONTAINED}
-    return HTMLResponse(path.read_text(encoding="utf-8"), headers=headers)

@@ -3,22 +3,20 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from rankloop.serve.http.answers import in_waiting_thread, service_of
 from rankloop.serve.pages.forms import changed_or_again
-from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
+from rankloop.serve.pages.login import Form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.rendering import PageRoute, page
 
 if TYPE_CHECKING:
     from rankloop.serve.service import Service
 
 __all__ = ["EditableList"]
-
-Fields = Annotated[Form, Depends(form)]
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class EditableList:
             return await in_waiting_thread(request, lambda: self._page(request, typed))
 
         @router.post("")
-        async def add(request: Request, fields: Fields) -> Response:
+        async def add(request: Request, fields: Form) -> Response:
             def again(wrong: str) -> Response:
                 return self._page(request, fields, wrong=wrong, status=400)
 
@@ -57,7 +55,7 @@ class EditableList:
             return await in_waiting_thread(request, lambda: changed_or_again(change, again))
 
         @router.post("/end")
-        async def end(request: Request, fields: Fields) -> Response:
+        async def end(request: Request, fields: Form) -> Response:
             return await in_waiting_thread(request, lambda: self._changed(self.end, request, fields))
 
         return router

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse
 
 from rankloop._names import one_of
@@ -17,11 +17,10 @@ from rankloop.serve.desk.judging import Judging, judging
 from rankloop.serve.desk.judgment_files import FORMATS, judgments_of_text, text_of_judgments
 from rankloop.serve.desk.language_judge import OverBudget
 from rankloop.serve.desk.query_sets import known_sets, query_set
-from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.http.answers import in_waiting_thread, searching, service_of, waiting
 from rankloop.serve.pages.forms import changed_or_again
 from rankloop.serve.pages.login import (
     Form,
-    form,
     form_token,
     login_form,
     may_view,
@@ -42,59 +41,11 @@ LONGEST = 500  # characters of a name or a query in an address
 RANKING = 1.5  # seconds of a request in which queries are ranked; the next one goes on
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
-Fields = Annotated[Form, Depends(form)]
-
 
 @router.get("/judge")
-async def judge_page(request: Request) -> Response:
+@searching
+def judge_page(request: Request) -> Response:
     """The sets; or the queries of one; or the pool of one query."""
-    return await in_search_thread(request, lambda deadline: _shown(request))
-
-
-@router.post("/judge")
-async def judge(request: Request, fields: Fields) -> Response:
-    """Keep a grade at once; scripts get the live scores, others go back to the page."""
-    return await in_search_thread(request, lambda deadline: _judge(request, fields))
-
-
-@router.post("/judge/undo")
-async def undo(request: Request, fields: Fields) -> Response:
-    """Take back the rater's last grade."""
-    return await in_search_thread(request, lambda deadline: _undo(request, fields))
-
-
-@router.post("/judge/model")
-async def by_model(request: Request, fields: Fields) -> Response:
-    """Let the language model judge what people judged, or the rest of a set."""
-    return await in_search_thread(request, lambda deadline: _by_model(request, fields))
-
-
-@router.get("/judge/export")
-async def export(request: Request, format: str = "trec") -> Response:
-    """All judgments as a file of another tool."""
-    return await in_waiting_thread(request, lambda: _export(request, format))
-
-
-@router.post("/judge/import")
-async def take(request: Request, fields: Fields) -> Response:
-    """The judgments of a file."""
-
-    def again(wrong: str) -> Response:
-        return _sets(request, wrong=wrong, typed=fields.get("judgments", ""), status=400)
-
-    return await in_waiting_thread(request, lambda: changed_or_again(lambda: _import(request, fields), again))
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A document of a pool, and what this rater said of it."""
-
-    hit: Hit
-    grade: str
-    reason: str
-
-
-def _shown(request: Request) -> Response:
     if not may_view(request):
         return login_form(request, status=401)
     who = user_of(request)
@@ -134,6 +85,85 @@ def _shown(request: Request) -> Response:
     )
 
 
+@router.post("/judge")
+@searching
+def judge(request: Request, fields: Form) -> Response:
+    """Keep a grade at once; scripts get the live scores, others go back to the page."""
+    who, service = require_role(request, fields, "judge"), service_of(request)
+    name, query, document = (fields.get(one, "") for one in ("set", "q", "document"))
+    grade = fields.get("grade", "")
+    if grade not in (*dict(SCALE), "unsure"):
+        raise ValueError(f"a grade is 0, 1, 2, 3 or unsure, got {grade[:20]!r}")
+    if query not in {one.query for one in query_set(service.store, name).queries}:
+        raise ValueError(f"the query {query[:100]!r} is not in the set {name[:60]}")
+    if document not in service.index:
+        raise ValueError("only a document of the index can be judged")
+    value = None if grade == "unsure" else float(grade)
+    service.store.put_judgment(query, document, value, who.name, reason=fields.get("reason", ""))
+    return _answer(request, name, query, {"document": document, "grade": grade})
+
+
+@router.post("/judge/undo")
+@searching
+def undo(request: Request, fields: Form) -> Response:
+    """Take back the rater's last grade."""
+    who, service = require_role(request, fields, "judge"), service_of(request)
+    gone = service.store.undo_judgment(who.name)
+    name, query = fields.get("set", ""), fields.get("q", "")
+    if gone is None:
+        return _answer(request, name, query, {"document": "", "grade": ""})
+    before = [one for one in service.store.ratings([gone.query]) if one.rater == who.name]
+    said = next((one for one in before if one.document == gone.document), None)
+    changed = {"document": gone.document, "query": gone.query, "grade": _grade_and_note(said)[0]}
+    return _answer(request, name, query, changed)
+
+
+@router.post("/judge/model")
+@searching
+def by_model(request: Request, fields: Form) -> Response:
+    """Let the language model judge what people judged, or the rest of a set."""
+    who, service = require_role(request, fields, "admin"), service_of(request)
+    if service.judge_run is None:
+        raise LookupError("no language model is set; name one in [judge] of the config")
+    name = fields.get("set", "")
+    way = one_of("way", fields.get("way", ""), ("trial", "rest"))
+    try:
+        service.judge_run.start(_found(request, name), way, who.name)
+    except OverBudget as error:
+        raise ValueError(str(error)) from None
+    return RedirectResponse("/judge?" + urlencode({"set": name}), status_code=303)
+
+
+@router.get("/judge/export")
+@waiting
+def export(request: Request, format: str = "trec") -> Response:
+    """All judgments as a file of another tool."""
+    require_view(request)
+    one_of("format", format, FORMATS)
+    content = text_of_judgments(_people(service_of(request).store.ratings()), format)
+    headers = {"Content-Disposition": f'attachment; filename="judgments.{FORMATS[format]}"'}
+    return PlainTextResponse(content, headers=headers)
+
+
+@router.post("/judge/import")
+async def take(request: Request, fields: Form) -> Response:
+    """The judgments of a file."""
+
+    def again(wrong: str) -> Response:
+        return _sets(request, wrong=wrong, typed=fields.get("judgments", ""), status=400)
+
+    return await in_waiting_thread(request, lambda: changed_or_again(lambda: _import(request, fields), again))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A document of a pool, and what this rater said of it."""
+
+    hit: Hit
+    grade: str
+    reason: str
+
+
 def _sets(request: Request, *, wrong: str = "", typed: str = "", status: int = 200) -> Response:
     """All sets, and files of judgments in and out."""
     who = user_of(request)
@@ -171,19 +201,6 @@ def _model(request: Request, found: Judging) -> dict[str, Any] | None:
     }
 
 
-def _by_model(request: Request, fields: Form) -> Response:
-    who, service = require_role(request, fields, "admin"), service_of(request)
-    if service.judge_run is None:
-        raise LookupError("no language model is set; name one in [judge] of the config")
-    name = fields.get("set", "")
-    way = one_of("way", fields.get("way", ""), ("trial", "rest"))
-    try:
-        service.judge_run.start(_found(request, name), way, who.name)
-    except OverBudget as error:
-        raise ValueError(str(error)) from None
-    return RedirectResponse("/judge?" + urlencode({"set": name}), status_code=303)
-
-
 def _figures(found: Judging) -> dict[str, Any]:
     return {
         "scores": found.scores(),
@@ -216,33 +233,6 @@ def _grade_and_note(one: "Rating | None") -> tuple[str, str]:
     return "unsure" if one.grade is None else f"{one.grade:g}", one.reason
 
 
-def _judge(request: Request, fields: Form) -> Response:
-    who, service = require_role(request, fields, "judge"), service_of(request)
-    name, query, document = (fields.get(one, "") for one in ("set", "q", "document"))
-    grade = fields.get("grade", "")
-    if grade not in (*dict(SCALE), "unsure"):
-        raise ValueError(f"a grade is 0, 1, 2, 3 or unsure, got {grade[:20]!r}")
-    if query not in {one.query for one in query_set(service.store, name).queries}:
-        raise ValueError(f"the query {query[:100]!r} is not in the set {name[:60]}")
-    if document not in service.index:
-        raise ValueError("only a document of the index can be judged")
-    value = None if grade == "unsure" else float(grade)
-    service.store.put_judgment(query, document, value, who.name, reason=fields.get("reason", ""))
-    return _answer(request, name, query, {"document": document, "grade": grade})
-
-
-def _undo(request: Request, fields: Form) -> Response:
-    who, service = require_role(request, fields, "judge"), service_of(request)
-    gone = service.store.undo_judgment(who.name)
-    name, query = fields.get("set", ""), fields.get("q", "")
-    if gone is None:
-        return _answer(request, name, query, {"document": "", "grade": ""})
-    before = [one for one in service.store.ratings([gone.query]) if one.rater == who.name]
-    said = next((one for one in before if one.document == gone.document), None)
-    changed = {"document": gone.document, "query": gone.query, "grade": _grade_and_note(said)[0]}
-    return _answer(request, name, query, changed)
-
-
 def _answer(request: Request, name: str, query: str, changed: dict[str, str]) -> Response:
     """To a script what changed and the live scores, to a browser the page again."""
     if "application/json" not in request.headers.get("accept", ""):
@@ -251,14 +241,6 @@ def _answer(request: Request, name: str, query: str, changed: dict[str, str]) ->
     found = _found(request, name, query)
     shown = fragment("live_scores.html", shown=found, **_figures(found))
     return JSONResponse({**changed, "scores": bytes(shown.body).decode()})
-
-
-def _export(request: Request, format: str) -> Response:
-    require_view(request)
-    one_of("format", format, FORMATS)
-    content = text_of_judgments(_people(service_of(request).store.ratings()), format)
-    headers = {"Content-Disposition": f'attachment; filename="judgments.{FORMATS[format]}"'}
-    return PlainTextResponse(content, headers=headers)
 
 
 def _people(ratings: "Sequence[Rating]") -> "list[Rating]":

@@ -13,13 +13,12 @@ from rankloop.serve.events.logins import end_login, is_ended
 from rankloop.serve.events.signer import Signer
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.events.time_limit import time_limit
-from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.http.answers import in_waiting_thread, service_of, waiting
 from rankloop.serve.http.tokens import user_of_given
 from rankloop.serve.pages.rendering import PageRoute, page
 
 __all__ = [
     "Form",
-    "form",
     "form_token",
     "has_token",
     "login_form",
@@ -38,14 +37,15 @@ PATIENCE = 1.0  # seconds that a page waits for the database only to show more
 FORM_TOKEN = "form_token"  # the hidden field of every form that changes something
 _LOGIN, _HASH = 32, 32  # characters; with the hash, a new token invalidates older cookies
 
-Form = dict[str, str]
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-async def form(request: Request) -> Form:
-    """The fields of a submitted form."""
+async def _form(request: Request) -> dict[str, str]:
     body = await request.body()
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20))
+
+
+Form = Annotated[dict[str, str], Depends(_form)]  # the fields of a submitted form
 
 
 class _Login(NamedTuple):
@@ -119,12 +119,9 @@ async def login_page(request: Request) -> Response:
 
 
 @router.post("/login")
-async def login(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
+@waiting
+def login(request: Request, fields: Form) -> Response:
     """Exchange a token for a cookie that scripts and other sites cannot use."""
-    return await in_waiting_thread(request, lambda: _log_in(request, fields))
-
-
-def _log_in(request: Request, fields: Form) -> Response:
     given = fields.get("token", "")
     found = user_of_given(request, given)
     if found is None:

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from rankloop.report import metric_intervals, position_curve
 from rankloop.search import Deadline
 from rankloop.serve.desk.acts import note_act
-from rankloop.serve.http.answers import in_search_thread, in_waiting_thread, service_of
+from rankloop.serve.http.answers import searching, service_of, waiting
 from rankloop.serve.learning.due import clicked_pages, last_look
 from rankloop.serve.learning.missing import Traffic, missing, read_traffic_counts
 from rankloop.serve.learning.own_clicks import OwnClick, own_clicks
@@ -21,7 +21,7 @@ from rankloop.serve.learning.record import LearningRun, newest, runs
 from rankloop.serve.learning.what_changed import ChangedQuery, what_changed
 from rankloop.serve.pages.colours import colours_of
 from rankloop.serve.pages.evidence import curve_of, name_of
-from rankloop.serve.pages.login import Form, form, form_token, has_token, login_form, may_view, require_admin
+from rankloop.serve.pages.login import Form, form_token, has_token, login_form, may_view, require_admin
 from rankloop.serve.pages.panels import drawn
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.visitors import visitor
@@ -39,28 +39,9 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/loop")
-async def loop(request: Request) -> Response:
+@searching
+def loop(request: Request) -> Response:
     """What people did, what it taught, and what is missing until it serves."""
-    return await in_search_thread(request, lambda deadline: _loop(request))
-
-
-@router.post("/loop/learn")
-async def learn(request: Request, fields: Annotated[Form, Depends(form)]) -> Response:
-    """Begin a learning run beside the service."""
-    return await in_waiting_thread(request, lambda: _learn(request, fields))
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A changed query with titles in place of ids."""
-
-    changed: ChangedQuery
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    risen: str
-
-
-def _loop(request: Request) -> Response:
     if not may_view(request):
         return login_form(request, status=401)
     service = service_of(request)
@@ -100,11 +81,24 @@ def _loop(request: Request) -> Response:
     )
 
 
-def _learn(request: Request, fields: Form) -> Response:
+@router.post("/loop/learn")
+@waiting
+def learn(request: Request, fields: Form) -> Response:
+    """Begin a learning run beside the service."""
     who, service = require_admin(request, fields), service_of(request)
     if service.learn_now.start():
         note_act(service.store, who.name, "learn now")
     return RedirectResponse("/loop", status_code=303)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A changed query with titles in place of ids."""
+
+    changed: ChangedQuery
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    risen: str
 
 
 def _last_learned(service: "Service") -> LearningRun | None:

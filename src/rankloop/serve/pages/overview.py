@@ -38,12 +38,12 @@ class Overview:
     troubles: tuple[str, ...]
 
 
-def overview(service: "Service", days: int, *, changing: bool = False, now: float | None = None) -> Overview:
+def overview(service: "Service", days: int, *, changing: bool = False) -> Overview:
     """The panels of the last `days`; with `changing`, with buttons beside versions and experiments.
 
     Each panel is one query of the store, the registry or the experiments.
     """
-    since = (time.time() if now is None else now) - days * DAY
+    since = time.time() - days * DAY
     store, versions = service.store, service.registry.versions()
     daily = store.daily(since=since)
     panels = [

@@ -78,9 +78,9 @@ def drawn(figure: Figure, title: str) -> Markup:
     return Markup(f'<div class="figure">{"".join(parts)}</div>')
 
 
-def version_cell(version: str, text: str = "", href: str = "") -> Cell:
+def version_cell(version: str, text: str = "") -> Cell:
     """The name of a version in its colour."""
-    return Cell(text or version, href=href, version=version)
+    return Cell(text or version, version=version)
 
 
 def table(rows: Iterable[Sequence[str | Cell]]) -> tuple[tuple[Cell, ...], ...]:

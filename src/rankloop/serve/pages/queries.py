@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable
-from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from rankloop.serve.desk.acts import note_act
@@ -18,11 +17,10 @@ from rankloop.serve.desk.query_sets import (
     write_queries,
 )
 from rankloop.serve.desk.sampling import WAYS, sampled_queries
-from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.http.answers import in_waiting_thread, service_of, waiting
 from rankloop.serve.pages.forms import changed_or_again, whole
 from rankloop.serve.pages.login import (
     Form,
-    form,
     form_token,
     login_form,
     may_view,
@@ -38,8 +36,6 @@ DAY = 86_400.0
 MOST_SAMPLED = 1000
 router = APIRouter(prefix="/queries", route_class=PageRoute, include_in_schema=False)
 
-Fields = Annotated[Form, Depends(form)]
-
 
 @router.get("")
 async def all_sets(request: Request) -> Response:
@@ -48,25 +44,43 @@ async def all_sets(request: Request) -> Response:
 
 
 @router.get("/{address}")
-async def one_set(request: Request, address: str) -> Response:
+@waiting
+def one_set(request: Request, address: str) -> Response:
     """The queries of a set."""
-    return await in_waiting_thread(request, lambda: _one(request, address))
+    if not may_view(request):
+        return login_form(request, status=401)
+    who, shown = user_of(request), query_set(service_of(request).store, address)
+    return page(
+        request,
+        "query_set.html",
+        place="queries",
+        shown=shown,
+        text="\n".join(
+            f"{one.query}\t{one.weight:g}" if shown.weighted else one.query for one in shown.queries
+        ),
+        changing=who is not None and who.may("judge"),
+        form_token=form_token(request),
+    )
 
 
 @router.get("/{address}/export")
-async def export(request: Request, address: str) -> Response:
+@waiting
+def export(request: Request, address: str) -> Response:
     """A set as CSV."""
-    return await in_waiting_thread(request, lambda: _export(request, address))
+    require_view(request)
+    shown = query_set(service_of(request).store, address)
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(shown.address)}.csv"}
+    return PlainTextResponse(write_queries(shown.queries), headers=headers, media_type="text/csv")
 
 
 @router.post("")
-async def write(request: Request, fields: Fields) -> Response:
+async def write(request: Request, fields: Form) -> Response:
     """A new set, or a new version of one, from what was typed."""
     return await _made(request, fields, _write)
 
 
 @router.post("/sample")
-async def sample(request: Request, fields: Fields) -> Response:
+async def sample(request: Request, fields: Form) -> Response:
     """A new set, or a new version of one, from the log."""
     return await _made(request, fields, _sample)
 
@@ -96,30 +110,6 @@ def _all(request: Request, typed: Form, *, wrong: str = "", status: int = 200) -
         typed=typed,
         wrong=wrong,
     )
-
-
-def _one(request: Request, address: str) -> Response:
-    if not may_view(request):
-        return login_form(request, status=401)
-    who, shown = user_of(request), query_set(service_of(request).store, address)
-    return page(
-        request,
-        "query_set.html",
-        place="queries",
-        shown=shown,
-        text="\n".join(
-            f"{one.query}\t{one.weight:g}" if shown.weighted else one.query for one in shown.queries
-        ),
-        changing=who is not None and who.may("judge"),
-        form_token=form_token(request),
-    )
-
-
-def _export(request: Request, address: str) -> Response:
-    require_view(request)
-    shown = query_set(service_of(request).store, address)
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(shown.address)}.csv"}
-    return PlainTextResponse(write_queries(shown.queries), headers=headers, media_type="text/csv")
 
 
 def _write(request: Request, fields: Form) -> Response:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from rankloop.serve.http.answers import in_waiting_thread, service_of
+from rankloop.serve.http.answers import service_of, waiting
 from rankloop.serve.pages.rendering import PageRoute
 
 __all__ = ["COOKIE", "Visitor", "router", "visitor"]
@@ -49,12 +49,9 @@ def visitor(request: Request) -> Visitor:
 
 
 @router.post("/forget-me")
-async def forget(request: Request) -> Response:
+@waiting
+def forget(request: Request) -> Response:
     """Delete every search of this browser; the cookie is same-site, so other sites cannot do it."""
-    return await in_waiting_thread(request, lambda: _forget(request))
-
-
-def _forget(request: Request) -> Response:
     known = request.cookies.get(COOKIE, "")
     if _MADE_HERE.fullmatch(known):
         service_of(request).forget(known)
