@@ -1,6 +1,6 @@
 """Reads changed copies of small files in a process of its own, whose memory is bounded.
 
-python fuzzing.py FOLDER COUNT SEED [KIND ...]: of every kind so many copies of its files, each with one to
+python -m hardening.fuzzing FOLDER COUNT SEED [KIND ...]: of every kind so many copies of its files, each with one to
 three changes. A copy is read, or refused with a ValueError; anything else is printed as "KIND NUMBER ERROR",
 and so is a copy that takes long. Before each copy its number is in FOLDER/now: what ended the process.
 """
@@ -14,8 +14,8 @@ import time
 import warnings
 from pathlib import Path
 
-from damage import changed
-from formats import Read, formats
+from hardening.damage import changed
+from hardening.formats import Read, formats
 
 MEMORY = 3 << 30  # bytes of address space beyond what is taken at the start
 LONG = 5.0  # CPU seconds of one copy

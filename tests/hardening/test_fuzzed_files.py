@@ -32,9 +32,9 @@ RATED = {
 
 def test_changed_files_are_read_or_refused(tmp_path):
     """In a process of its own, which a crash would end; `make hardening` reads so many times as much."""
-    program = Path(__file__).parent / "fuzzing.py"
     done = subprocess.run(
-        [sys.executable, str(program), str(tmp_path), str(EACH * FULL), "0"],
+        [sys.executable, "-m", "hardening.fuzzing", str(tmp_path), str(EACH * FULL), "0"],
+        cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
         timeout=2500,
