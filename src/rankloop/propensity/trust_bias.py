@@ -1,6 +1,5 @@
 """Do people trust high ranks? A test on documents that were shown at several ranks."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.stats import t as student
 
 from rankloop._arrays import Bools, Floats
+from rankloop._warn import warn
 from rankloop.clicks import ClickLog
 from rankloop.propensity.by_layout import one_layout
 from rankloop.propensity.fitting.trust_score import Fitted, TrustScore
@@ -110,7 +110,7 @@ def with_trust(log: ClickLog, curve: Propensity, seed: int) -> Propensity:
     found = _tested(log, 0.95, seed)
     said = None if found is None else found.warning(curve)
     if said is not None:
-        warnings.warn(said, TrustWarning, stacklevel=4)
+        warn(said, TrustWarning)
     return replace(curve, trust=found)
 
 

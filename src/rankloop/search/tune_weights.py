@@ -1,12 +1,12 @@
 """Weights of several result lists, tuned on judged queries."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
+from rankloop._warn import warn
 
 __all__ = ["tune_weights", "warn_of_weak_lists"]
 
@@ -70,9 +70,7 @@ def warn_of_weak_lists(quality: Mapping[str, float]) -> None:
     weak = [name for name in quality if quality[name] < WEAK * quality[best]]
     if weak:
         values = ", ".join(f"{name} {value:.3f}" for name, value in quality.items())
-        warnings.warn(
+        warn(
             f"reciprocal rank fusion counts {', '.join(weak)} as much as {best}, but the lists differ in "
-            f"quality (NDCG: {values}); use fusion='weighted' with tuned weights",
-            UserWarning,
-            stacklevel=3,
+            f"quality (NDCG: {values}); use fusion='weighted' with tuned weights"
         )

@@ -1,11 +1,11 @@
 """Ranks that are examined more often than the one held at 1."""
 
-import warnings
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from rankloop._arrays import Bools, Floats
+from rankloop._warn import warn
 from rankloop.clicks.fitting.expect import Cells
 
 __all__ = ["excess", "warn_if_bound"]
@@ -34,10 +34,9 @@ def warn_if_bound(
     over[held | (examination < NEAR)] = -np.inf
     worst = int(over.argmax())
     if over[worst] > CLEARLY:
-        warnings.warn(
+        warn(
             f"{name(worst)} is examined more often than {name(int(held.argmax()))}, which is held at 1 "
             f"({over[worst]:.0f} standard errors): the fit is worse than it could be, and attraction is too "
             "high; give examination=, scaled so that its largest value is 1",
             RuntimeWarning,
-            stacklevel=4,
         )

@@ -1,12 +1,11 @@
 """Ranks that are compared by documents which were shown at both."""
 
-import warnings
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from rankloop._arrays import Ints
+from rankloop._warn import warn
 from rankloop.clicks.fitting.expect import Cells
 
 __all__ = ["unlinked", "warn_if_apart"]
@@ -28,9 +27,8 @@ def warn_if_apart(cells: Cells, ranks: int) -> None:
     lost = unlinked(cells, ranks)
     if len(lost):
         names = ", ".join(map(str, lost[:8])) + (", ..." if len(lost) > 8 else "")
-        warnings.warn(
+        warn(
             f"the log cannot identify trust: no documents link rank {names} to the first rank; the fitted "
             "slopes are the prior's; show some documents at several ranks (swap some pages)",
             RuntimeWarning,
-            stacklevel=4,
         )

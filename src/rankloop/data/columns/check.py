@@ -1,6 +1,5 @@
 """Checks of the columns of a data set, with an error that names the row or query."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Array, Ints, Singles
+from rankloop._warn import warn
 from rankloop.data.columns.group import Grouping
 from rankloop.data.pairs import Pairs
 
@@ -62,10 +62,9 @@ def warn_of_empty(X: Singles, names: Sequence[str] | None, where: str = "") -> N
     if empty:
         first = empty[0] + 1 if names is None else repr(names[empty[0]])
         others = f" and {len(empty) - 1} more" if len(empty) > 1 else ""
-        warnings.warn(
+        warn(
             f"{where}feature {first}{others} has no value in any of the {len(X)} rows; "
-            "leave it out, or check how the file was read",
-            stacklevel=3,
+            "leave it out, or check how the file was read"
         )
 
 

@@ -1,7 +1,6 @@
 """JSON records of files and iterables, one after the other, and what is done with those that are wrong."""
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from typing import Any
 
 from rankloop._json import parse_json
 from rankloop._names import one_of
+from rankloop._warn import warn
 from rankloop.data.files.text import TextSource
 
 __all__ = ["Faults", "Records", "json_records", "numbered_lines"]
@@ -77,7 +77,7 @@ class Faults:
             reasons = ", ".join(f"{count:,} x {reason}" for reason, count in shown)
             if len(shown) < len(self.counts):
                 reasons += f", and {len(self.counts) - len(shown):,} other reasons"
-            warnings.warn(f"{self.source}: {self.wrong:,} records were skipped ({reasons})", stacklevel=4)
+            warn(f"{self.source}: {self.wrong:,} records were skipped ({reasons})")
 
 
 def json_records(source: Records, faults: Faults) -> Iterator[tuple[int, Mapping[str, Any]]]:

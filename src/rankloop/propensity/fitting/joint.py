@@ -1,7 +1,6 @@
 """The report that comes with every joint fit."""
 
-import warnings
-
+from rankloop._warn import warn
 from rankloop.clicks import Aggregate, ClickLog
 from rankloop.data import RankingDataset
 from rankloop.propensity.identifiability import Identifiability, identifiability
@@ -14,9 +13,8 @@ def report_first(log: ClickLog | Aggregate, data: RankingDataset, method: str) -
     """The identifiability report, and a warning where a joint fit should not be trusted."""
     report = identifiability(log, data)
     if not report.trusted:
-        warnings.warn(
+        warn(
             f"{method}: {'; '.join(report.warnings)}. See .identifiability for the swaps that would fix it",
             IdentifiabilityWarning,
-            stacklevel=3,
         )
     return report

@@ -1,11 +1,11 @@
 """Intervals where the log knows its people: one person's pages are alike, and some make very many."""
 
-import warnings
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from rankloop._arrays import Bools, Floats
+from rankloop._warn import warn
 from rankloop.clicks import ClickLog
 from rankloop.propensity.fitting.bootstrap import with_draws
 from rankloop.propensity.propensity import Propensity
@@ -71,10 +71,9 @@ def warn_if_few(log: object, method: str) -> None:
         return
     alike = effective_people(log)
     if alike < FEW:
-        warnings.warn(
+        warn(
             f"{method}: few people made most of the pages (as {alike:.0f} with equally many would); "
             "its interval is over queries and may be too narrow; swap_intervention, randomized, "
             "fair_pairs and harvest take people into account",
             RuntimeWarning,
-            stacklevel=3,
         )

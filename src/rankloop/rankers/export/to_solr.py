@@ -1,7 +1,6 @@
 """Rankers as models of Solr's learning to rank."""
 
 import json
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Floats, Singles
+from rankloop._warn import warn
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.export.exportable import (
@@ -120,10 +120,9 @@ def _forest(trees: Trees, names: list[str], complete: bool) -> str:
     cut, got = without_slack(wanted)
     if (got != wanted).any():
         gap = (wanted.astype(np.float64) - got).max()
-        warnings.warn(
+        warn(
             f"{int((got != wanted).sum())} thresholds cannot be written exactly, since Solr adds 1e-6 to "
-            f"each: values less than {gap:.0e} below one of them may go the other way",
-            stacklevel=3,
+            f"each: values less than {gap:.0e} below one of them may go the other way"
         )
     thresholds = in_single(cut, "a threshold")
 

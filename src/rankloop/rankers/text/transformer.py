@@ -1,6 +1,5 @@
 """Models of other kinds than BERT, through transformers: its network, on padded batches."""
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from rankloop._extras import require
+from rankloop._warn import warn
 from rankloop.rankers.text.lists import Chunk, PairBatch
 
 __all__ = ["PaddedTransformer", "made_transformer", "open_transformer"]
@@ -43,9 +43,7 @@ class PaddedTransformer(nn.Module):
 def open_transformer(folder: Path, dropout: float, seed: int) -> PaddedTransformer:
     """The network of a folder; says that it is padded."""
     transformers = require("transformers", "encoders")
-    warnings.warn(
-        f"{folder} is not a BERT: it runs through transformers, on padded batches, more slowly", stacklevel=2
-    )
+    warn(f"{folder} is not a BERT: it runs through transformers, on padded batches, more slowly")
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
         network = transformers.AutoModelForSequenceClassification.from_pretrained(

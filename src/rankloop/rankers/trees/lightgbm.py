@@ -1,7 +1,6 @@
 """LightGBM grows the trees."""
 
 import re
-import warnings
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of, unknown
+from rankloop._warn import warn
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.boosting import Job, Plan
@@ -90,10 +90,9 @@ class LightGBMForest:
         before = 0 if init is None else init.trees
         grown = cls(booster.model_to_string(num_iteration=before + watch.best_round, start_iteration=0))
         if re.search(r"^split_feature=\d", grown.text, re.MULTILINE) is None:
-            warnings.warn(
+            warn(
                 "LightGBM found no split, so all scores are equal; lower min_sum_hessian "
-                f"(now {settings['min_sum_hessian_in_leaf']:g}) or check the features",
-                stacklevel=5,
+                f"(now {settings['min_sum_hessian_in_leaf']:g}) or check the features"
             )
         return grown
 

@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rankloop._arrays import Singles
+from rankloop._warn import warn
 
 __all__ = ["VectorCache", "vector_folder"]
 
@@ -80,11 +80,9 @@ class VectorCache:
 
     def _give_up(self, error: Exception) -> None:
         self._usable = False
-        warnings.warn(
+        warn(
             f"vectors are not kept in {self.path} ({error}), so all of them are computed; remove the file if "
-            "it is damaged, or name a folder of your own in RANKLOOP_VECTORS",
-            UserWarning,
-            stacklevel=4,
+            "it is damaged, or name a folder of your own in RANKLOOP_VECTORS"
         )
 
 
