@@ -1,8 +1,9 @@
 """Reads changed copies of small files in a process of its own, whose memory is bounded.
 
-python -m hardening.fuzzing FOLDER COUNT SEED [KIND ...]: of every kind so many copies of its files, each with one to
-three changes. A copy is read, or refused with a ValueError; anything else is printed as "KIND NUMBER ERROR",
-and so is a copy that takes long. Before each copy its number is in FOLDER/now: what ended the process.
+python -m hardening.fuzzing FOLDER COUNT SEED [KIND ...]: of every kind so many copies of its files, each
+with one to three changes. A copy is read, or refused with a ValueError; anything else is printed as
+"KIND NUMBER ERROR", and so is a copy that takes long. Before each copy its number is in FOLDER/now: what
+ended the process.
 """
 
 import json
