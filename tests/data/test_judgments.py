@@ -259,3 +259,11 @@ def test_ids_of_queries(tmp_path):
     mixed = Judgments([Judgment("tv", "a", 1), Judgment("pc", "b", 1, qid="1")])
     write_judgments(mixed, tmp_path / "y.trec", format="trec")
     assert (tmp_path / "y.trec").read_text() == "2 0 a 1\n1 0 b 1\n"
+
+
+@pytest.mark.parametrize("header", ["query,docid,rating", "Query,Doc ID,Rating", '"query","docId","rating"'])
+def test_columns_go_by_their_letters(header, tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"{header}\nrambo,7555,3\n")
+    (row,) = read_judgments(path)
+    assert (row.query, row.docid, row.rating) == ("rambo", "7555", 3.0)

@@ -101,6 +101,12 @@ def test_labels_and_unjudged_documents():
     assert read_ltr_log(answers).y.tolist() == [0, 0, 0]
 
 
+def test_ids_that_never_match_are_said():
+    answers = {"q": plugin({"id:shop:doc::1": {"x": 1.0}})}
+    with pytest.warns(UserWarning, match="no document is judged.*'id:shop:doc::1', the judgments like '1'"):
+        assert read_ltr_log(answers, {"q": {"1": 2}}).y.tolist() == [0]
+
+
 def test_files(tmp_path):
     first, second = plugin({"a": {"x": 1.0}}), plugin({"b": {"x": 2.0}})
     path = tmp_path / "answers.json"

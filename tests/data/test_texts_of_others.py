@@ -195,7 +195,9 @@ def test_many_reasons_are_summed_up(tmp_path):
             for number in range(100):
                 faults(number, f"field {number}", "wanted a number", "correct it")
 
-    with pytest.warns(UserWarning, match=r"x: 300 records were skipped \(200 x id: wanted .*, and 96 other"):
+    with pytest.warns(
+        UserWarning, match=r"x: 300 records were skipped as wrong; counted: 200 x id: wanted .*, and 96 other"
+    ):
         read()
 
 

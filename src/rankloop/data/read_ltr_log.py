@@ -10,6 +10,7 @@ import numpy as np
 
 from rankloop._json import parse_json
 from rankloop._names import one_of
+from rankloop._warn import warn
 from rankloop.data.answers.logged import Row, UnloggedError, logged
 from rankloop.data.files.records import Faults
 from rankloop.data.files.whole import read_whole
@@ -42,7 +43,7 @@ def read_ltr_log(
 
     A feature without a value is nan (0 in Solr, whose sparse format leaves zeros out). `features` gives the
     order of the columns; by default it is that of the log. A document without a judgment has label 0, or is
-    left out with `unjudged="drop"`.
+    left out with `unjudged="drop"`; a warning says when no document has one, since then the ids differ.
 
     >>> log = [{"name": "bm25", "value": 9.5}, {"name": "age"}]
     >>> hit = {"_id": "7", "fields": {"_ltrlog": [{"log1": log}]}}
@@ -58,6 +59,7 @@ array(['rambo'], dtype='<U5'), ('bm25', 'age'))
     rows: list[Row] = []
     qid: list[str] = []
     y: list[float] = []
+    matched, strange = False, ""
     texts = {str(one): text for one, text in queries.items()} if isinstance(queries, Mapping) else {}
     with Faults(answers, on_error, skipped).summed_up() as faults:
         for number, query, text, answer in _named(answers, queries, faults):
@@ -75,13 +77,21 @@ array(['rambo'], dtype='<U5'), ('bm25', 'age'))
                 texts.setdefault(query, text)
             judged = labels.get(query, {})
             for row in found:
+                matched = matched or row[0] in judged
                 if row[0] not in judged and qrels is not None:
+                    strange = strange or row[0]
                     faults.absent("documents without judgment")
                     if unjudged == "drop":
                         continue
                 rows.append(row)
                 qid.append(query)
                 y.append(max(0.0, float(judged.get(row[0], 0.0))))
+    if labels and strange and not matched:
+        known = next((document for of_query in labels.values() for document in of_query), "none")
+        warn(
+            f"{faults.source}: no document is judged, so all labels are 0; the answers name documents like "
+            f"{strange!r}, the judgments like {known!r}; use the same ids of queries and documents in both"
+        )
     names = _names(rows, features)
     if not rows or not names:
         raise ValueError(f"{faults.source} hold no document with features; wanted answers with hits")

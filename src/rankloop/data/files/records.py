@@ -77,7 +77,7 @@ class Faults:
             reasons = ", ".join(f"{count:,} x {reason}" for reason, count in shown)
             if len(shown) < len(self.counts):
                 reasons += f", and {len(self.counts) - len(shown):,} other reasons"
-            warn(f"{self.source}: {self.wrong:,} records were skipped ({reasons})")
+            warn(f"{self.source}: {self.wrong:,} records were skipped as wrong; counted: {reasons}")
 
 
 def json_records(source: Records, faults: Faults) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -43,10 +43,10 @@ _KEYS = {  # of JSON: what marks each tool
     "quepid-json": (r'"queries"\s*:\s*\[', r'"ratings"\s*:\s*\{'),
 }
 _COLUMNS = {
-    "quepid-detailed": {"query text", "doc id", "rating"},
-    "quepid": {"query", "doc_id", "rating"},
+    "quepid-detailed": {"querytext", "docid", "rating"},
+    "quepid": {"query", "docid", "rating"},
     "o19s": {"grade", "keywords", "docid"},
-    "beir": {"query-id", "corpus-id", "score"},
+    "beir": {"queryid", "corpusid", "score"},
 }
 
 
@@ -59,7 +59,7 @@ def form_of(text: str) -> str | None:
     line = next((one for one in text.split("\n") if one.strip()), "").strip()
     if line[:1] in ("{", "["):
         return next((form for form, keys in _KEYS.items() if all(re.search(key, text) for key in keys)), None)
-    header = {one.strip().strip('"').lower() for one in re.split(r"[,\t]", line)}
+    header = {tables.letters(one) for one in re.split(r"[,\t]", line)}
     for form, columns in _COLUMNS.items():
         if columns <= header:
             return form

@@ -10,6 +10,7 @@ from rankloop.data.files.records import Faults
 from rankloop.data.judgment import Judgment
 
 __all__ = [
+    "letters",
     "number",
     "read_basic",
     "read_beir",
@@ -41,6 +42,15 @@ def number(text: Any, at: int, field: str, faults: Faults) -> float | None:
         faults(at, field, f"wanted a number, got {text!r}", _AGAIN)
         return None
     return value
+
+
+def letters(name: str) -> str:
+    """The name of a column without case, blanks and signs: teams write doc_id, docId or Doc ID.
+
+    >>> letters("Doc ID")
+    'docid'
+    """
+    return "".join(one for one in name.lower() if one.isalnum())
 
 
 def spelled(rating: float) -> str:
@@ -179,15 +189,15 @@ def write_o19s(rows: Sequence[Judgment], name: str, details: Mapping[str, Any]) 
 def _rows(
     text: str, delimiter: str, wanted: Sequence[str], faults: Faults
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a table with their numbers (the header is 1); columns go by name, in any case."""
+    """The rows of a table with their numbers (the header is 1); columns go by name, see `letters`."""
     lines = io.StringIO(text, newline="")
     if delimiter == "\t":
         table = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     else:
         table = csv.reader(lines)
     header = [cell.strip() for cell in next(table, [])]
-    spelt = {name.lower(): name for name in wanted}
-    header = [spelt.get(name.lower(), name) for name in header]
+    spelt = {letters(name): name for name in wanted}
+    header = [spelt.get(letters(name), name) for name in header]
     lacking = [name for name in wanted if name not in header]
     if lacking:
         raise ValueError(
