@@ -29,8 +29,7 @@ RATE = (0.7, 1.3)  # click rates of people: a beta distribution with mean 0.35
 NORMAL = 0.35
 PAGES = 2000  # of a run; the alarm is set to 20 times as many between false alarms
 DAYS = 50  # of a dashboard; its alarms are 20 times as many apart
-ALONE = "people are not told apart; the alarm says in {said:.0%} that one person may have made it"
-HOURS = "the usual reward of the hour is not given; the alarm says so in {said:.0%}"
+DAY = 500  # pages of the daily rhythm
 LOOKS = (1000, 2000, 3000)  # pages of a window at each run of learning
 GATES = 200  # experiments with the gate: each look fits a model of relevance
 
@@ -49,25 +48,34 @@ def cells(quick: bool) -> Iterator[Cell]:
 
 def _rewards(experiments: int) -> Iterator[Cell]:
     """`DriftAlarm` on pages in the order of time."""
-    kinds: list[tuple[str, dict[str, Any], str, str]] = [
-        ("light people", {"crowd": "light"}, "", ""),
-        ("Zipf people", {"crowd": "zipf"}, "", ""),
-        ("heavy people", {"crowd": "heavy"}, "", ""),
-        ("heavy people, not told apart", {"crowd": "heavy", "told": False}, ALONE, "user="),
-        ("a bot on every tenth page", {"crowd": "light", "bot": True}, "", ""),
-        ("daily rhythm, the hour's share given", {"crowd": "light", "rhythm": True, "hours": True}, "", ""),
-        ("daily rhythm, not given", {"crowd": "light", "rhythm": True}, HOURS, "normal="),
-    ]
-    for how, options, note, part in kinds:
+    known: dict[str, Any] = {"crowd": "light", "rhythm": True}
+    kinds: dict[str, dict[str, Any]] = {
+        "light people": {"crowd": "light"},
+        "Zipf people": {"crowd": "zipf"},
+        "heavy people": {"crowd": "heavy"},
+        "heavy people, not told apart": {"crowd": "heavy", "told": False},
+        "a bot on every tenth page": {"crowd": "light", "bot": True},
+        "daily rhythm, the hour's share given": known,
+        "daily rhythm, the day given": {**known, "time": "day"},
+        "daily rhythm, not given": {**known, "time": ""},
+    }
+    for how, options in kinds.items():
         rng = np.random.default_rng(11)
-        rung = [reason for _ in range(experiments) if (reason := _rings(rng, **options))]
-        said = sum(part in reason for reason in rung) / len(rung) if part and rung else None
-        note = note.format(said=said) if said is not None else ""
-        how = f"{how}, {PAGES:,} pages"
-        yield false_alarms("DriftAlarm", how, len(rung), experiments, note=note, said=said)
-    rng = np.random.default_rng(12)
-    found = sum(bool(_rings(rng, "light", fall=0.5)) for _ in range(experiments))
-    yield power("DriftAlarm", f"half of the clicks gone, {PAGES:,} pages", found, experiments, least=0.95)
+        rung = sum(_rings(rng, **options) is True for _ in range(experiments))
+        yield false_alarms("DriftAlarm", f"{how}, {PAGES:,} pages", rung, experiments)
+    falls: dict[str, tuple[bool | None, dict[str, Any]]] = {
+        "": (True, {"crowd": "light"}),
+        ", daily rhythm, the hour's share given": (True, known),
+        ", daily rhythm, the day given": (True, {**known, "time": "day"}),
+        ", daily rhythm, not given: a doubt": (None, {**known, "time": ""}),
+        ", heavy people, not told apart: a doubt": (None, {"crowd": "heavy", "told": False}),
+    }
+    for how, (expected, options) in falls.items():
+        rng = np.random.default_rng(12)
+        found = sum(_rings(rng, **options, fall=0.5) is expected for _ in range(experiments))
+        yield power(
+            "DriftAlarm", f"half of the clicks gone{how}, {PAGES:,} pages", found, experiments, least=0.95
+        )
 
 
 def _rings(
@@ -77,25 +85,27 @@ def _rings(
     told: bool = True,
     bot: bool = False,
     rhythm: bool = False,
-    hours: bool = False,
+    time: str = "hour",
     fall: float = 1.0,
-) -> str:
-    """What the alarm says when it rings on the pages of one run; nothing if it does not."""
+) -> bool | None:
+    """What the alarm says of the pages of one run: True if it ever rings, None if it has but doubts."""
     pages = visits(rng, PAGES, crowd)
     person = rng.permutation(np.repeat(np.arange(len(pages)), pages))[:PAGES]
     rate = fall * rng.beta(*RATE, len(pages))[person]
     usual = np.full(PAGES, NORMAL)
     if rhythm:
-        wave = 1 + 0.4 * np.sin(2 * np.pi * np.arange(PAGES) / 500)
-        rate, usual = np.minimum(rate * wave, 1.0), _usual(wave) if hours else usual
+        wave = 1 + 0.4 * np.sin(2 * np.pi * np.arange(PAGES) / DAY)
+        rate, usual = np.minimum(rate * wave, 1.0), _usual(wave)
     if bot:
         rate[::10], person[::10] = 0.0, -1
     clicks = (rng.random(PAGES) < rate).astype(float)
-    alarm = DriftAlarm(normal=NORMAL, apart=20.0 * PAGES)
+    alarm = DriftAlarm(normal=float(usual.mean()), apart=20.0 * PAGES)
     people = person.tolist() if told else [None] * PAGES
-    steps = zip(clicks.tolist(), people, usual.tolist(), strict=True)
-    rings = any(alarm.update(click, user=one, normal=mean if hours else None) for click, one, mean in steps)
-    return alarm.reason if rings else ""
+    hours = usual.tolist() if time == "hour" else [None] * PAGES
+    days = (np.arange(PAGES) // DAY).tolist() if time == "day" else [None] * PAGES
+    steps = zip(clicks.tolist(), people, hours, days, strict=True)
+    said = {alarm.update(click, user=one, normal=mean, day=day) for click, one, mean, day in steps}
+    return True if True in said else None if None in said else False
 
 
 def _usual(wave: Floats) -> Floats:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankloop.interleaving import Balanced, Optimized, Page, PairwisePreference, Probabilistic, TeamDraft
+from rankloop.interleaving.optimized import fair_mix
 
 METHODS = [TeamDraft(), Probabilistic(), PairwisePreference(), Optimized()]
 MANY = {"two": 2, "three": 3}
@@ -66,6 +67,26 @@ def test_identical_rankers_tie(method, rankers, clicks):
 def test_two_rankings_of_the_same_documents_need_no_correction(rankings):
     """Radlinski & Craswell: the programme has an exact solution for every two such rankings."""
     assert Optimized().combine(rankings, 4).notes["unfairness"] < 1e-9
+
+
+def test_a_programme_is_solved_once_for_rankings_alike():
+    """Other documents at the same ranks are the same pages; a rank below the page is part of the credit."""
+    solved = fair_mix.cache_info().misses
+    first = Optimized().distribution([list("abcdef"), list("fbacde")], 3)
+    assert fair_mix.cache_info().misses == solved + 1
+    names = dict(zip("abcdef", range(10, 16), strict=True))
+    other = Optimized().distribution([[*range(10, 16)], [15, 11, 10, 12, 13, 14]], 3)
+    assert fair_mix.cache_info().misses == solved + 1
+    for (page, chance), (same, as_often) in zip(first, other, strict=True):
+        assert same.documents == tuple(names[one] for one in page.documents)
+        assert (same.notes, as_often) == (page.notes, chance)
+    page, _ = Optimized().distribution([list("abcdef"), list("fbaced")], 3)[0]
+    assert page == first[0][0], "the exchanged two are on no page"
+    deeper = Optimized().distribution([list("abcdef"), list("fbadec")], 3)
+    assert fair_mix.cache_info().misses > solved + 1
+    assert deeper[0][0].notes != first[0][0].notes
+    page.notes["credits"][0][0] = 99.0
+    assert Optimized().distribution([list("abcdef"), list("fbaced")], 3)[0][0] == first[0][0], "not shared"
 
 
 def test_many_rankings_are_corrected_where_no_page_mix_is_fair():

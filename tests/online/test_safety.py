@@ -65,11 +65,31 @@ def test_an_alarm_takes_the_learner_back():
         X = random.normal(size=(10, 2)).astype(np.float32)
         page = safe.rank(X, k=5)
         good_times = page_number < 300
-        safe.learn(page, [good_times and page_number % 2 == 0, 0, 0, 0, 0])
+        clicks = [good_times and page_number % 2 == 0, 0, 0, 0, 0]
+        safe.learn(page, clicks, user=page_number, normal=0.5)
     assert safe.rollbacks >= 1
     assert learner.pages < 600
     assert "rewards are below 0.5" in safe.last_alarm
-    assert "pages is not known, and few people may have made it: give update(user=)" in safe.last_alarm
+
+
+def test_a_doubt_rolls_nothing_back_and_keeps_the_state_before_it():
+    """Nobody says who searches: rewards that are gone are a doubt; states are kept until it comes."""
+    safe = Safe(
+        PDGD(LinearRanker(), seed=0),
+        ByWeights([1.0, 0.0]),
+        floor=0.0,
+        alarm=DriftAlarm(normal=0.5),
+        snapshot_every=10,
+    )
+    random = np.random.default_rng(2)
+    for page_number in range(600):
+        page = safe.rank(random.normal(size=(10, 2)), k=5)
+        safe.learn(page, [page_number < 300 and page_number % 2 == 0, 0, 0, 0, 0])
+    assert safe.rollbacks == 0
+    assert 300 <= safe._good[-1]["pages"] < 400
+    assert "rewards seem to be below 0.5, which is no alarm: the person of" in safe.last_alarm
+    safe.rollback()
+    assert safe.alarm.seeming == 0
 
 
 def test_production_pages_make_no_snapshots():
@@ -106,7 +126,7 @@ def test_a_resumed_safe_learner_is_the_same(tmp_path):
     def serve(safe, random, pages):
         for _ in range(pages):
             page = safe.rank(random.normal(size=(10, 2)), k=5)
-            safe.learn(page, page.X[page.shown, 1] > 0.8)
+            safe.learn(page, page.X[page.shown, 1] > 0.8, user=random.random(), normal=0.9)
 
     whole, half, random, same = made(0), made(0), np.random.default_rng(6), np.random.default_rng(6)
     serve(whole, random, 70)
@@ -119,7 +139,7 @@ def test_a_resumed_safe_learner_is_the_same(tmp_path):
     assert whole.alarm.sum > 0
     for kept in ("fallbacks", "proposals_below", "rollbacks"):
         assert getattr(again, kept) == getattr(whole, kept)
-    assert again.alarm.sum == whole.alarm.sum
+    assert (again.alarm.sum, again.alarm.seeming) == (whole.alarm.sum, whole.alarm.seeming)
     assert np.array_equal(again.learner.model.parameters, whole.learner.model.parameters)
     whole.rollback()
     again.rollback()
@@ -136,12 +156,14 @@ def test_false_alarms_are_rare_and_real_ones_quick():
         rang = 0
         for _ in range(300):
             alarm = DriftAlarm(normal=normal)
-            rang += any(alarm.update(float(x)) for x in random.random(500) < normal)
+            clicks = enumerate(random.random(500) < normal)
+            rang += any(alarm.update(float(x), user=page, normal=normal) for page, x in clicks)
         assert rang / 300 <= 0.05 + 3 * 0.0126
     delays = []
     for _ in range(30):
         alarm = DriftAlarm(normal=0.5)
-        rings = [i for i, x in enumerate(random.random(1000) < 0.3) if alarm.update(float(x))]
+        clicks = enumerate(random.random(1000) < 0.3)
+        rings = [page for page, x in clicks if alarm.update(float(x), user=page, normal=0.5)]
         delays.append(rings[0])
     assert np.median(delays) < 250
 
@@ -149,60 +171,97 @@ def test_false_alarms_are_rare_and_real_ones_quick():
 def test_bets_are_fair_by_hand():
     """Normal 0.5, shift 0.25: a page without a click pays 1.25, one with a click 0.75."""
     alarm = DriftAlarm(normal=0.5)
-    alarm.update(0.0)
+    alarm.update(0.0, user="a", normal=0.5)
     assert alarm.sum == pytest.approx(1.25)
-    alarm.update(1.0)
+    alarm.update(1.0, user="b", normal=0.5)
     assert alarm.sum == pytest.approx(2.25 * 0.75)
     graded = DriftAlarm(normal=2.0, spread=1.0, most=4.0)
-    graded.update(1.0)
+    graded.update(1.0, user="a", normal=2.0)
     assert graded.sum == pytest.approx(1 + 0.25 * (2 - 1))
 
 
-def test_one_person_counts_once_in_a_thousand_pages():
+@pytest.mark.parametrize("bot", ["bot", None])
+def test_one_person_counts_once_in_a_thousand_pages(bot):
+    """And so do all pages whose person is not known."""
     alarm = DriftAlarm(normal=0.5)
     for _ in range(900):
-        alarm.update(0.0, user="bot")
+        alarm.update(0.0, user=bot, normal=0.5)
     assert alarm.sum == pytest.approx(1.25)
     for page in range(200):
-        alarm.update(1.0, user=page)
+        alarm.update(1.0, user=page, normal=0.5)
     before = alarm.sum
-    alarm.update(0.0, user="bot")  # page 1,101: it counts again
+    alarm.update(0.0, user=bot, normal=0.5)  # page 1,101: it counts again
     assert alarm.sum == pytest.approx((before + 1) * 1.25)
     assert len(alarm._lately) <= 1000
 
 
-def test_an_alarm_says_what_else_can_make_it():
-    """Without people, or without the usual reward of the hour, it says so; with both it does not."""
+def test_an_alarm_says_what_is_missing():
+    """Without people, or without hour and day, rewards only seem to fall; with both they do."""
     alarm = DriftAlarm(normal=0.5)
-    assert "not shown to be below 0.5" in alarm.reason
-    for page in range(100):
-        alarm.update(0.0, user=page, normal=0.5)
+    assert alarm.reason == "rewards are not shown to be below 0.5"
+    found = [alarm.update(0.0, user=page, normal=0.5) for page in range(100)]
+    assert found == sorted(found, key=bool)
+    assert found[-1] is True
     assert alarm.reason == "rewards are below 0.5: by chance once in 10,000 pages"
-    alarm.update(0.0, normal=0.5)
-    assert "the person of 1 of 101 pages is not known" in alarm.reason
-    assert "normal=" not in alarm.reason
-    alone = DriftAlarm(normal=0.5)
-    alone.update(0.0, user="a")
-    assert "give that of the hour, update(normal=)" in alone.reason
-    assert "user=" not in alone.reason
+    for missing, given in (("user=", {"normal": 0.5}), ("normal=", {"user": 0}), ("day=", {"user": 0})):
+        alone = DriftAlarm(normal=0.5)
+        found = [
+            alone.update(0.0, **{**given, **({"user": i} if "user" in given else {})}) for i in range(99)
+        ]
+        assert found[0] is False
+        assert found[-1] is None
+        assert f"update({missing})" in alone.reason
+        assert ("update(user=)" in alone.reason) == (missing == "user=")
+        assert alone.reason.startswith("rewards seem to be below 0.5, which is no alarm: ")
+        alone.reset()
+        assert alone.reason.startswith("rewards are not shown to be below 0.5; ")
 
 
-def test_a_rhythm_that_is_known_is_no_drift():
-    """Nights with 10 % and days with 50 %: the mean of the day rings, the usual share of the hour not."""
+def test_whole_days_are_judged_when_they_end():
+    """By hand, normal 0.5, shift 0.25: the first day may be a part and is left out."""
+    alarm = DriftAlarm(normal=0.5)
+    pages = [(0.0, "mon"), (0.0, "mon"), (0.0, "tue"), (0.0, "tue")]
+    for person, (reward, day) in enumerate(pages):
+        alarm.update(reward, user=person, day=day)
+        assert alarm.sum == 0
+    assert "the day has to end" in alarm.reason
+    alarm.update(1.0, user="x", day="wed")
+    assert alarm.sum == pytest.approx(2 * 1.25**2)
+    alarm.update(1.0, user="y", day="thu")
+    assert alarm.sum == pytest.approx((2 * 1.25**2 + 1) * 0.75)
+    alarm.reset()  # in the middle of a day, which is then left out
+    alarm.update(0.0, user="z", day="thu")
+    alarm.update(0.0, user="u", day="fri")
+    assert alarm.sum == 0
+
+
+def test_a_rhythm_is_no_drift():
+    """Days of 50 %, nights of 10 %: no alarm by the usual share of the hour, by whole days, or by neither.
+
+    After eight days everything is half: the first two say so, and neither gives a doubt.
+    """
     random = np.random.default_rng(8)
-    rang = {"hour": 0, "day": 0}
+    rang = {"hour": 0, "day": 0, "neither": 0}
+    late = dict.fromkeys(rang, 0)
     for _ in range(40):
         alarms = {name: DriftAlarm(normal=0.3) for name in rang}
-        rings = dict.fromkeys(rang, False)
-        for page in range(400):
-            usual = 0.5 if page < 200 else 0.1
-            click = float(random.random() < usual)
-            rings["hour"] |= alarms["hour"].update(click, normal=usual)
-            rings["day"] |= alarms["day"].update(click)
-        for name, one in rings.items():
-            rang[name] += one
-    assert rang["hour"] <= 5
-    assert rang["day"] == 40
+        before, after = dict.fromkeys(rang, False), dict.fromkeys(rang, False)
+        for page in range(1200):
+            usual = 0.5 if page % 100 < 50 else 0.1
+            click = float(random.random() < usual * (1.0 if page < 800 else 0.5))
+            known = {"hour": {"normal": usual}, "day": {"day": page // 100}, "neither": {}}
+            for name, alarm in alarms.items():
+                rings = alarm.update(click, user=page, **known[name])
+                (before if page < 800 else after)[name] |= rings is True
+        for name in rang:
+            rang[name] += before[name]
+            late[name] += after[name]
+        assert "update(normal=), or the day" in alarms["neither"].reason
+    assert rang["hour"] <= 6  # 800 of 10,000 pages: 8 % at most, and three standard errors are 13 % more
+    assert rang["day"] <= 6
+    assert rang["neither"] == late["neither"] == 0
+    assert late["hour"] >= 38
+    assert late["day"] >= 38
 
 
 def test_the_gate_does_not_open_for_an_equal():

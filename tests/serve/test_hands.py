@@ -112,6 +112,26 @@ def test_experiments_and_metrics_are_evidence_too(desk):
     assert f"{worse} differs by \N{MINUS SIGN}0.120 from v1" in page.text
     assert f"ndcg@10 was 0.300 for {worse} and 0.500 for v1" in page.text
     assert "map was" not in page.text
+    assert "95 % interval \N{MINUS SIGN}0.210 to \N{MINUS SIGN}0.030, at any look" in page.text
+    few = {"difference": 1.0, "low": -1.0, "high": 1.0, "winner": None}
+    fake = SimpleNamespace(every=lambda: (one,), progress=lambda one: Progress(one, 2, few))
+    told = tried(SimpleNamespace(experiments=fake), worse, "v1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rankloop.serve.pages.actions.tried", lambda *given: told)
+        page = read(client.get("/dashboard/promote", params={"version": worse}))
+    assert "from v1 (too few people for an interval)" in page.text
+
+
+def test_one_judged_query_is_too_few_for_an_interval(desk):
+    """Of one query nothing follows for others: an interval of all that a difference can be is not shown."""
+    client, service, worse, _ = desk
+    log_in(client)
+    put_query_set(service.store, "alone", [SetQuery("red hat")], author="a", made="b")
+    for address in ("/dashboard/promote?version=" + worse, f"/compare?set=alone&a=v1&b={worse}"):
+        text = read(client.get(address)).text
+        assert "too few queries for an interval: 1 query" in text
+        assert "\N{MINUS SIGN}1.000 to" not in text
+    assert "too few queries" in read(client.get("/judge?set=alone")).text
 
 
 def test_acts_of_programs_are_on_record_too(desk):

@@ -1,6 +1,8 @@
 """Optimized interleaving and multileaving: the distribution over pages is a linear programme."""
 
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +13,8 @@ from rankloop.interleaving.method import Method
 from rankloop.interleaving.page import Page
 
 __all__ = ["Optimized"]
+
+KEPT = 1024  # patterns of rankings whose linear programme is not solved again
 
 
 class Optimized(Method):
@@ -23,7 +27,8 @@ class Optimized(Method):
     have the least predicted variance under position-biased random clicks (Schuth et al., 2014). Where no
     exact solution exists (many rankings, short ones), the largest difference is minimised, noted with the
     page as `unfairness`, and subtracted from the credits place by place. With more than `max_pages` possible
-    pages a random sample of them is used.
+    pages a random sample of them is used. The programme of rankings whose documents have the same ranks is
+    solved once.
 
     >>> duel = Optimized(seed=0)
     >>> page = duel.combine([["a", "b", "c"], ["b", "a", "d"]], k=2)
@@ -43,47 +48,85 @@ class Optimized(Method):
     def _combine(self, chance: Chance, rankings: list[list[Any]], k: int) -> Page:
         if not any(rankings):
             return Page(self.name, (), len(rankings), {"credits": [], "unfairness": 0.0})
-        pages = self._pages(rankings, k)
-        credits = np.array([[self._credits(rankings, document) for document in page] for page in pages])
-        probability, unfairness = fair_mixture(credits)
-        chosen = chance.pick([float(p) for p in probability])
-        expected = np.einsum("p,pir->ir", probability, credits)
-        lean = expected - expected.mean(axis=1, keepdims=True)
-        notes = {"credits": (credits[chosen] - lean).tolist(), "unfairness": unfairness}
-        return Page(self.name, tuple(pages[chosen]), len(rankings), notes)
+        documents = list(dict.fromkeys(document for ranking in rankings for document in ranking[:k]))
+        number = {document: index for index, document in enumerate(documents)}
+        places = [{document: rank for rank, document in enumerate(one, 1)} for one in rankings]
+        mix = fair_mix(
+            tuple(tuple(number[document] for document in one[:k]) for one in rankings),
+            tuple(tuple(at.get(document, len(at) + 1) for at in places) for document in documents),
+            k,
+            self.credits,
+            self.max_pages,
+            self.seed,
+        )
+        chosen = chance.pick(mix.probability)
+        notes = {"credits": [list(place) for place in mix.credits[chosen]], "unfairness": mix.unfairness}
+        return Page(self.name, tuple(documents[one] for one in mix.pages[chosen]), len(rankings), notes)
 
     def _credit(self, page: Page, clicked: list[int]) -> Floats:
         table = np.array(page.notes["credits"]).reshape(-1, page.rankers)
         return np.asarray(table[clicked].sum(axis=0))
 
-    def _pages(self, rankings: list[list[Any]], k: int) -> list[tuple[Any, ...]]:
-        """All pages whose every place holds the best remaining document of some ranking, or a sample."""
-        length = min(k, len(set().union(*rankings)))
-        pages: list[tuple[Any, ...]] = [()]
-        for _ in range(length):
-            pages = list(dict.fromkeys((*page, d) for page in pages for d in _next(rankings, page)))
-            if len(pages) > self.max_pages:
-                return self._sampled(rankings, length)
-        return pages
 
-    def _sampled(self, rankings: list[list[Any]], length: int) -> list[tuple[Any, ...]]:
-        random = np.random.default_rng(self.seed)
-        pages: dict[tuple[Any, ...], None] = {}
-        for _ in range(self.max_pages):
-            page: tuple[Any, ...] = ()
-            while len(page) < length:
-                choices = _next(rankings, page)
-                page = (*page, choices[random.integers(len(choices))])
-            pages[page] = None
-        return list(pages)
+class Mix(NamedTuple):
+    """The pages with a probability above 0, the credits of their places, and the remaining unfairness."""
 
-    def _credits(self, rankings: list[list[Any]], document: Any) -> list[float]:
-        ranks = [
-            ranking.index(document) + 1 if document in ranking else len(ranking) + 1 for ranking in rankings
-        ]
-        if self.credits == "inverse":
-            return [1.0 / rank for rank in ranks]
-        return [-float(rank) for rank in ranks]
+    pages: list[tuple[int, ...]]
+    probability: list[float]
+    credits: list[list[list[float]]]
+    unfairness: float
+
+
+@lru_cache(maxsize=KEPT)
+def fair_mix(
+    lists: tuple[tuple[int, ...], ...],
+    ranks: tuple[tuple[int, ...], ...],
+    k: int,
+    credits: str,
+    max_pages: int,
+    seed: int,
+) -> Mix:
+    """The pages of rankings like these, whatever their documents are: they are the numbers in `lists`.
+
+    `lists` has the first `k` of each ranking, `ranks` the rank of each document in all of them.
+    """
+    length = min(k, len(ranks))
+    pages = _every_page(lists, length, max_pages) or _some_pages(lists, length, max_pages, seed)
+    places = np.array(ranks, np.float64)
+    each = (1.0 / places if credits == "inverse" else -places)[np.array(pages)]
+    probability, unfairness = fair_mixture(each)
+    expected = np.einsum("p,pir->ir", probability, each)
+    lean = expected - expected.mean(axis=1, keepdims=True)
+    shown = np.flatnonzero(probability)
+    return Mix(
+        [pages[index] for index in shown],
+        probability[shown].tolist(),
+        (each[shown] - lean).tolist(),
+        unfairness,
+    )
+
+
+def _every_page(lists: Sequence[Sequence[int]], length: int, most: int) -> list[tuple[int, ...]]:
+    """All pages whose every place holds the best remaining document of some ranking; none if too many."""
+    pages: list[tuple[int, ...]] = [()]
+    for _ in range(length):
+        pages = list(dict.fromkeys((*page, one) for page in pages for one in _next(lists, page)))
+        if len(pages) > most:
+            return []
+    return pages
+
+
+def _some_pages(lists: Sequence[Sequence[int]], length: int, most: int, seed: int) -> list[tuple[int, ...]]:
+    """A sample of them."""
+    random = np.random.default_rng(seed)
+    pages: dict[tuple[int, ...], None] = {}
+    for _ in range(most):
+        page: tuple[int, ...] = ()
+        while len(page) < length:
+            choices = _next(lists, page)
+            page = (*page, choices[random.integers(len(choices))])
+        pages[page] = None
+    return list(pages)
 
 
 def fair_mixture(credits: Floats) -> tuple[Floats, float]:
@@ -123,7 +166,7 @@ def _twice(block: Any) -> Any:
     return vstack([block, block])
 
 
-def _next(rankings: list[list[Any]], page: tuple[Any, ...]) -> list[Any]:
+def _next(lists: Sequence[Sequence[int]], page: tuple[int, ...]) -> list[int]:
     """The best remaining documents, one per ranking, without repeats."""
-    best = [next((d for d in ranking if d not in page), None) for ranking in rankings]
-    return list(dict.fromkeys(document for document in best if document is not None))
+    best = [next((one for one in ranking if one not in page), None) for ranking in lists]
+    return list(dict.fromkeys(one for one in best if one is not None))

@@ -19,14 +19,17 @@ class DriftAlarm:
     :math:`\sqrt{\mu (1 - \mu)}`). While rewards are as usual the bets are fair, whatever else the rewards are
     like, so that false alarms are at least `apart` pages apart on average.
 
-    Pages of one person are alike: with `user=` a person counts once in a thousand pages, and people who
-    search a lot, or a bot, raise no alarm. Where the usual reward changes with the hour, give that of the
-    page.
+    Pages of one person are alike: a `user` counts once in a thousand pages, so that people who search a lot,
+    or a bot, raise no alarm; pages without a user count as those of one person. Where the usual reward of
+    the hour is not given, whole days are judged: over a day the bets win no more than they lose, whatever
+    the hours are like, since :math:`\prod (1 + \lambda (\mu - \mu_t)) \le 1` where :math:`\mu_t` has the mean
+    :math:`\mu`. Without people, or without hour and day, there is no alarm, but a doubt (None), and `reason`
+    says what is missing.
 
     >>> alarm = DriftAlarm(normal=0.5)
-    >>> any(alarm.update(page % 2) for page in range(1000))  # as usual
+    >>> any(alarm.update(page % 2, user=page, normal=0.5) for page in range(1000))  # as usual
     False
-    >>> any(alarm.update(page % 4 == 0) for page in range(1000))  # half the clicks are gone
+    >>> any(alarm.update(page % 4 == 0, user=page, normal=0.5) for page in range(1000))  # half are gone
     True
     """
 
@@ -50,62 +53,90 @@ class DriftAlarm:
         if not most > normal:
             raise ValueError(f"most is the largest reward and lies above normal ({normal}), got {most}")
         self.normal, self.spread, self.shift, self.apart, self.most = normal, spread, shift, apart, most
-        self.sum = 0.0
         self.pages = 0
         self.unknown = 0  # pages without a user
-        self.hourly = False  # whether the usual reward of the hour was ever given
+        self.undated = 0  # pages with neither the usual reward of the hour nor a day
         self._lately: OrderedDict[Hashable, int] = OrderedDict()  # the page at which each person counted
+        self._day: Hashable = None
+        self._whole = False  # whether the day was seen from its start
+        self._today, self._bets = 1.0, 0  # what the bets of the day have won so far, and their number
+        self.sum = 0.0
+        self.seeming = 0.0  # what they had won if each page without a user were a person's, at its usual hour
 
-    def update(self, reward: float, *, user: Hashable = None, normal: float | None = None) -> bool:
-        """Take the reward of one page; True when rewards have fallen.
+    def update(
+        self, reward: float, *, user: Hashable = None, normal: float | None = None, day: Hashable = None
+    ) -> bool | None:
+        """Take the reward of one page: True when rewards have fallen, None when they only seem to have.
 
-        `normal` is the usual mean at this hour, where it is not that of the whole day.
+        `normal` is the usual mean at this hour; `day` any name of the day, or of the week where weekends
+        differ. Pages come in order of time; a day is judged when the next one begins, and the first is not,
+        as it may be a part.
         """
         usual = self.normal if normal is None else normal
-        self.hourly = self.hourly or normal is not None
         if not 0 <= reward <= self.most or not 0 <= usual < self.most:
             raise ValueError(
                 f"rewards and their usual mean lie between 0 and {self.most:g}, got {reward} and {usual}; "
                 "set most= to the largest reward"
             )
-        if self._counts(user):
-            bet = min(self.shift / self.spread, STEEPEST / (self.most - usual))
-            self.sum = (self.sum + 1.0) * (1.0 + bet * (usual - reward))
-        return self.sum > self.apart
+        self.undated += normal is None and day is None
+        if day is not None and day != self._day:
+            self._end_day()
+            self._whole, self._day = self._day is not None, day
+        counts = self._counts(user)
+        factor = 1.0 + min(self.shift / self.spread, STEEPEST / (self.most - usual)) * (usual - reward)
+        if counts or user is None:
+            self.seeming = (self.seeming + 1.0) * factor
+        if counts and normal is not None:
+            self.sum = (self.sum + 1.0) * factor
+        elif counts and day is not None:
+            self._today, self._bets = self._today * factor, self._bets + 1
+        if self.sum > self.apart:
+            return True
+        return None if self.seeming > self.apart else False
 
     @property
     def reason(self) -> str:
-        """What the bets show, and what else can make an alarm.
+        """What the bets show, and what is missing for an alarm.
 
         >>> alarm = DriftAlarm(normal=0.5)
         >>> _ = [alarm.update(page % 4 == 0) for page in range(1000)]
         >>> print(alarm.reason)
-        rewards are below 0.5: by chance once in 10,000 pages; ...
+        rewards seem to be below 0.5, which is no alarm: the person of 1,000 of 1,000 pages is not known...
         """
-        other = []
+        if self.sum > self.apart:
+            return f"rewards are below {self.normal:g}: by chance once in {self.apart:,.0f} pages"
+        missing = []
         if self.unknown:
-            other.append(
+            missing.append(
                 f"the person of {self.unknown:,} of {self.pages:,} pages is not known, and few people may "
-                "have made it: give update(user=)"
+                "have made them: give update(user=)"
             )
-        if not self.hourly:
-            other.append(
-                "one usual reward stands for every hour: where it changes, give that of the hour, "
-                "update(normal=)"
+        if self.undated:
+            missing.append(
+                f"the hour of {self.undated:,} pages is not known, and nights may be lower: give the usual "
+                "reward of the hour, update(normal=), or the day, update(day=)"
             )
-        fallen = "below" if self.sum > self.apart else "not shown to be below"
-        chance = f": by chance once in {self.apart:,.0f} pages" if self.sum > self.apart else ""
-        return "; ".join([f"rewards are {fallen} {self.normal:g}{chance}", *other])
+        elif self._bets:
+            missing.append("the day has to end, as the usual reward of the hour is not given")
+        if self.seeming > self.apart:
+            missing = missing or ["pages without a person or an hour made it"]
+            return f"rewards seem to be below {self.normal:g}, which is no alarm: {'; '.join(missing)}"
+        return "; ".join([f"rewards are not shown to be below {self.normal:g}", *missing])
 
     def reset(self) -> None:
-        self.sum = 0.0
+        """Forget what the bets have won, and the day that has begun."""
+        self.sum = self.seeming = 0.0
+        self._today, self._bets, self._whole = 1.0, 0, False
+
+    def _end_day(self) -> None:
+        if self._whole:
+            self.sum = (self.sum + self._bets) * self._today
+        self._today, self._bets = 1.0, 0
 
     def _counts(self, user: Hashable) -> bool:
         """Whether this page counts: the first of its person, or one long after the last that counted."""
         self.pages += 1
-        if user is None:
-            self.unknown += 1
-            return True
+        self.unknown += user is None
         while self._lately and next(iter(self._lately.values())) <= self.pages - self.remembered:
             self._lately.popitem(last=False)
         if user in self._lately:

@@ -27,7 +27,8 @@ class Safe:
     up to `tries` times, then production's page is shown and nothing is learned from it. Learning stays exact:
     conditioning keeps the ratio of the probabilities of a page and of the page with two documents swapped,
     and a pair whose swapped page would be unsafe is skipped. When the alarm finds that rewards drift down,
-    the learner is rolled back, and `last_alarm` says why. `save` and `load` keep the learner, its rollback
+    the learner is rolled back; while they only seem to (None), no state is kept to roll back to. `last_alarm`
+    says why. `save` and `load` keep the learner, its rollback
     states and the alarm.
 
     >>> from rankloop.rankers.linear_ranker import LinearRanker
@@ -86,16 +87,27 @@ class Safe:
         self.fallbacks += 1
         return Ranking(rows, production, {"by": self.name, "exposure": 1.0})
 
-    def learn(self, ranking: Ranking, clicks: ArrayLike, *, user: Hashable = None) -> None:
-        """Learn from the clicks on a page; the alarm counts each `user` once in many pages."""
+    def learn(
+        self,
+        ranking: Ranking,
+        clicks: ArrayLike,
+        *,
+        user: Hashable = None,
+        normal: float | None = None,
+        day: Hashable = None,
+    ) -> None:
+        """Learn from the clicks on a page; `user`, `normal` and `day` are those of `DriftAlarm.update`."""
         clicked = ranking.clicks(clicks)
         if ranking.notes["by"] != self.name:
             self.learner.learn(ranking, clicked)
-        if self.alarm is not None and self.alarm.update(float(clicked.any()), user=user):
-            self.last_alarm = self.alarm.reason
+        fallen: bool | None = False
+        if self.alarm is not None:
+            fallen = self.alarm.update(float(clicked.any()), user=user, normal=normal, day=day)
+            if fallen is not False:
+                self.last_alarm = self.alarm.reason
+        if fallen:
             self.rollback()
-            self.alarm.reset()
-        elif self.learner.pages - self._good[-1]["pages"] >= self.snapshot_every:
+        elif fallen is False and self.learner.pages - self._good[-1]["pages"] >= self.snapshot_every:
             self._good = [*self._good[-1:], self.learner.snapshot()]
 
     def predict(self, X: ArrayLike) -> Floats:
@@ -107,6 +119,8 @@ class Safe:
         self.learner.restore(self._good[0])
         self._good = self._good[:1]
         self.rollbacks += 1
+        if self.alarm is not None:
+            self.alarm.reset()
 
     def save(self, path: str | Path) -> None:
         """Write the state to one file, whole or not at all; production is saved elsewhere."""
@@ -122,6 +136,7 @@ class Safe:
             "proposals_below": self.proposals_below,
             "rollbacks": self.rollbacks,
             "alarm": None if self.alarm is None else self.alarm.sum,
+            "seeming": None if self.alarm is None else self.alarm.seeming,
         }
         write_state(path, self.name, about, arrays)
 
@@ -135,6 +150,7 @@ class Safe:
         self.proposals_below = about["proposals_below"]
         if self.alarm is not None:
             self.alarm.sum = about["alarm"] or 0.0
+            self.alarm.seeming = about.get("seeming") or self.alarm.sum
 
     def _curve(self, places: int) -> Floats:
         if self.curve is None:

@@ -27,6 +27,11 @@ class Score:
     def known(self) -> bool:
         return not np.isnan(self.value)
 
+    @property
+    def endless(self) -> bool:
+        """Whether the interval is all that a metric, or a difference of two, can be: queries are too few."""
+        return self.high - self.low >= (2.0 if self.low < 0 else 1.0)
+
 
 @dataclass(frozen=True, eq=False)
 class LiveScores:

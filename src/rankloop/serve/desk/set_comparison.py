@@ -90,7 +90,8 @@ class SetComparison:
         """By which evidence the mean loss is too large, in sentences."""
         ways = {"judgments": self.judged, "clicks": self.clicked}
         return [
-            f"NDCG@10 by {name} changes by {one.value:+.4f} [{one.low:+.4f}, {one.high:+.4f}]"
+            f"NDCG@10 by {name} changes by {one.value:+.4f} "
+            + ("on too few queries for an interval" if one.endless else f"[{one.low:+.4f}, {one.high:+.4f}]")
             for name, one in ways.items()
             if one.known and one.value < -max_loss
         ]

@@ -26,6 +26,11 @@ class Tried:
     high: float
     winner: str | None
 
+    @property
+    def endless(self) -> bool:
+        """Whether the interval is all that a difference can be: people are too few."""
+        return self.high - self.low >= 2.0
+
 
 class Measured(NamedTuple):
     """A metric that both versions were measured by when they were made."""
