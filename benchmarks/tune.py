@@ -42,7 +42,7 @@ GRID: dict[str, list[Any]] = {
     "feature_fraction": [0.25, 0.5, 0.75, 1.0],
     "l2": [0.01, 0.3, 10.0, 100.0],
 }
-QUERIES, TREES, FOLDS = 120, 50, 3
+QUERIES, FEATURES, TREES, FOLDS = 120, 20, 50, 3
 
 
 class Fixed(RankingDataset):
@@ -136,12 +136,7 @@ def fixed(data: RankingDataset) -> Fixed:
 
 
 def made(maker: Any, draw: int) -> Callable[[], Fixed]:
-    def make() -> Fixed:
-        parts = makers.made(maker, draw, queries=QUERIES)(0)[0]
-        together = [np.concatenate([getattr(one, name) for one in parts]) for name in ("X", "y", "lengths")]
-        return Fixed.from_groups(*together)
-
-    return make
+    return lambda: fixed(makers.drawn(maker, draw, QUERIES, FEATURES, seed=0))
 
 
 DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
