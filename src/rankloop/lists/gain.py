@@ -28,14 +28,17 @@ class Gain(NamedTuple):
     table: Floats
 
     @classmethod
-    def of(cls, option: GainOption, labels: Singles) -> "Gain":
-        """The gain that an option names; an error where it has none for one of these labels."""
+    def of(cls, option: GainOption, labels: Singles, highest: float | None = None) -> "Gain":
+        """The gain that an option names; an error where it has none for one of these labels.
+
+        `highest` is the highest label, where it is known.
+        """
         if isinstance(option, str):
             if option == "linear":
                 return cls(LINEAR, _POWERS)
             if option != "exp2":
                 raise unknown("gain", option, ["exp2", "linear"])
-            highest = float(labels.max(initial=0))
+            highest = float(labels.max(initial=0)) if highest is None else highest
             if highest > _HIGHEST:
                 raise ValueError(
                     f"2^label overflows for label {highest:g}; use gain='linear' or a table of gains"

@@ -26,8 +26,9 @@ def ideal_dcg(
     >>> ideal_dcg(labels, offsets, "exp2").round(4)
     array([3.6309])
     """
-    gain, sums = Gain.of(option, labels), discount_sums(offsets, k)
-    best = None if len(weight) else ideal_by_grades(labels, offsets, grade_gains(gain, labels), sums)
+    highest = float(labels.max(initial=0))
+    gain, sums = Gain.of(option, labels, highest), discount_sums(offsets, k)
+    best = None if len(weight) else ideal_by_grades(labels, offsets, grade_gains(gain, highest), sums)
     if best is not None:
         return best
     amounts = gain(labels) * weight if len(weight) else gain(labels)
@@ -43,10 +44,9 @@ def discount_sums(offsets: Ints, k: int | None = None) -> Floats:
     return np.concatenate(([0.0], np.cumsum(table)))
 
 
-def grade_gains(gain: Gain, labels: Singles) -> Floats:
+def grade_gains(gain: Gain, highest: float) -> Floats:
     """The gains of the grades 0, 1, 2, ... to the highest label; none where these are too many to count."""
-    highest = int(labels.max(initial=0))
-    return gain(np.arange(highest + 1 if highest < _GRADES else 0, dtype=np.float32))
+    return gain(np.arange(int(highest) + 1 if highest < _GRADES else 0, dtype=np.float32))
 
 
 def ideal_by_grades(labels: Singles, offsets: Ints, table: Floats, sums: Floats) -> Floats | None:

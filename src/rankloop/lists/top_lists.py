@@ -101,7 +101,7 @@ def rank_tops(
         if len(own) == 0:
             continue
         # Of a list much longer than the depth, only the best few are sorted.
-        some = depth <= FEW and len(own) >= 4 * depth + 8
+        some = depth <= FEW and len(own) >= 4 * depth + 12
         if some:
             found = pick_best(own, depth, best, picked)
             for i in range(found):

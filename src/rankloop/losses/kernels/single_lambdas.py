@@ -55,7 +55,8 @@ class SingleLambdas:
         self.sums = np.zeros((2, longest + 1))  # what ties read: of discounts, and of discounts times places
         np.cumsum((by_place, by_place * np.arange(longest)), axis=1, out=self.sums[:, 1:])
         # Gains come from a table of grades; where labels lie between grades, from a column of their own.
-        self.labels, self.table = labels, grade_gains(Gain.of(gain, labels), labels)
+        highest = float(labels.max(initial=0))
+        self.labels, self.table = labels, grade_gains(Gain.of(gain, labels, highest), highest)
         ideal = ideal_by_grades(labels, offsets, self.table, discount_sums(offsets, truncation))
         if ideal is None:
             self.labels, self.table = gains(labels, gain).astype(np.float32), np.zeros(0)
