@@ -15,6 +15,8 @@ from rankloop.rankers.auto import clock
 from rankloop.rankers.auto import search as searching
 from rankloop.rankers.auto.bags import Folds
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, installed_backends, neighbours
+from rankloop.rankers.auto.mixture import _chosen as chosen
+from rankloop.rankers.auto.search import Tried
 from rankloop.rankers.auto.stack import stack
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.per_list import normalised
@@ -333,6 +335,33 @@ def test_features_are_sampled_for_each_split():
         assert (ranker.feature_fraction, ranker.params) == (1.0, {own: 0.5})
         scores = ranker.predict(RankingDataset(grid, np.zeros(49), np.zeros(49))).reshape(7, 7)
         assert all(np.ptp(scores, axis=axis).any() for axis in (0, 1))
+
+
+def test_a_group_that_is_clearly_behind_is_given_up():
+    rng = np.random.default_rng(0)
+    best = rng.random(60)
+
+    def tried(candidate, each):
+        return Tried(candidate, None, float(np.nanmean(each)), 1.0, np.zeros(0), each)
+
+    def trees(loss, **params):
+        return Candidate("trees", {"backend": "lightgbm", "loss": loss, **params})
+
+    gap = rng.normal(0.2, 0.1, 60)
+    found = [
+        tried(trees("lambdagap"), best),
+        tried(trees("xendcg"), best - rng.normal(0.001, 0.1, 60)),
+        tried(trees("squared"), np.where(np.arange(60) == 7, np.nan, best - gap)),
+    ]
+    assert [one.behind(found[0]) for one in found] == [False, False, True]
+    assert searching._hopeless(trees("squared", leaves=63), found)
+    assert not searching._hopeless(trees("lambdagap", leaves=63), found)
+    assert not searching._hopeless(trees("lambdarank"), found)  # nothing of its group was tried
+    by_query = replace(trees("squared"), view=View((0,)))
+    assert not searching._hopeless(by_query, found)
+    assert chosen(found, 3) == found[:2]
+    few = [replace(one, each=one.each[:10]) for one in found]
+    assert chosen(few, 3) == few  # ten queries say little
 
 
 def test_linear_leaves_are_tried_and_varied():

@@ -46,6 +46,13 @@ class Candidate:
         what = ("feature_transform",) if self.kind == "neural" else ("backend", "params")
         return (self.kind, *(str(self.params.get(name)) for name in (*what, "loss")), self.view.name)
 
+    @property
+    def group(self) -> tuple[str, ...]:
+        """Where one candidate of a group is of no use, the others are not either."""
+        what = ("scorer", "feature_transform") if self.kind == "neural" else ("loss",)
+        view = () if self.kind == "neural" else (self.view.name,)
+        return (self.kind, *(str(self.params.get(name)) for name in what), *view)
+
     def ranker(self, *, threads: int | None, seed: int, metric: Any, **more: Any) -> Ranker:
         """The model, not yet fitted."""
         if self.kind == "trees":
@@ -112,23 +119,24 @@ def first_candidates(
     every = [
         trees("lambdagap"),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
+        trees("lambdagap", leaves=8, params=_LINES, **slow),
         trees("squared", leaves=15),
         trees("lambdagap", by_query, leaves=15),
-        trees("lambdagap", leaves=8, params=_LINES),
-        trees("squared", by_query, leaves=15),
         trees("backend:QueryRMSE", backend="catboost", leaves=64),
-        trees("backend:rank:ndcg", backend="xgboost"),
         network("standard", missing, 0.1),
         trees("lambdagap", leaves=15, **slow),
+        trees("squared", by_query, leaves=15),
         network("log1p", missing, 0.1),
         trees("xendcg", leaves=15, **slow),
+        trees("backend:rank:ndcg", backend="xgboost"),
         trees("squared", leaves=31, **slow),
         trees("backend:QueryRMSE", by_query, backend="catboost", leaves=64),
-        trees("squared", backend="xgboost", leaves=15, **slow),
+        trees("lambdagap", by_query, leaves=8, params=_LINES, **slow),
         Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
         network("standard", missing, 0.3),
         network("standard", by_query, 0.2),
         network("standard", missing, 0.0, scorer="gam", hidden=(16, 8)),
+        trees("squared", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
         trees("lambdagap", by_query, leaves=31, **slow),
         trees("squared", by_query, leaves=31, **slow),

@@ -73,10 +73,10 @@ def _stacked(made: Sequence[Bag], parts: Folds, setting: Setting) -> Stack:
 
 
 def _chosen(tried: Sequence[Tried], members: int) -> list[Tried]:
-    """The best by the held-out queries, few of one family."""
+    """The best by the held-out queries, few of one family and none that is clearly behind."""
     taken: list[Tried] = []
     for one in tried:
         alike = sum(one.candidate.family == other.candidate.family for other in taken)
-        if len(taken) < members and alike < ALIKE:
+        if len(taken) < members and alike < ALIKE and not one.behind(tried[0]):
             taken.append(one)
     return taken

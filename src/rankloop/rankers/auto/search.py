@@ -36,7 +36,8 @@ LOADING = 4.0  # seconds that torch takes to load
 MOST_SKIPPED = 20  # candidates that the time is too short for
 FITS = 10  # that must fit into the time for trying; larger data is sampled
 FEWEST = 100  # queries of a sample
-SOME = 20  # queries on which a kind of model is tried out
+CLEARLY = 3.0  # standard errors behind the best, where a group of models is given up
+SOME = 20  # queries on which a kind of model is tried out, and which it takes to give one up
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,12 @@ class Tried:
     value: float
     seconds: float
     scores: Floats  # of the held-out queries, normalised within lists
+    each: Floats  # the metric of each of these queries, higher is better
+
+    def behind(self, best: "Tried") -> bool:
+        """Whether the best is better by more than chance would have it, on the same queries."""
+        gap = (best.each - self.each)[np.isfinite(best.each - self.each)]
+        return len(gap) >= SOME and bool(gap.mean() > CLEARLY * gap.std() / np.sqrt(len(gap)))
 
 
 def affordable(over: Division, clock: Clock, setting: Setting) -> Division:
@@ -90,6 +97,8 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
         try:
             shown, skipped = 0.0, 0
             for candidate in _candidates(over, setting, best, found):
+                if _hopeless(candidate, found):
+                    continue
                 left = clock.until(_share(clock, found, bagged))
                 if found and left < _least(candidate, train, found):
                     skipped += 1
@@ -139,6 +148,12 @@ def _until_idle(more: Iterator[Candidate], found: list[Tried]) -> Iterator[Candi
         yield candidate
 
 
+def _hopeless(candidate: Candidate, found: Sequence[Tried]) -> bool:
+    """Whether all that was tried of its group, if anything was, is clearly behind the best."""
+    alike = [one for one in found if one.candidate.group == candidate.group]
+    return bool(alike) and all(one.behind(found[0]) for one in alike)
+
+
 def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -> float:
     """How long a fit takes at least: trees can be stopped, but are of no use long before their time."""
     same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
@@ -176,7 +191,8 @@ def _try(
     if not np.isfinite(value):
         return None
     flat = normalised(scores, held.offsets, "zscore")
-    return Tried(candidate, ranker, value, clock.spent - start, flat)
+    each = objective.values(scores) * (1.0 if objective.metric.higher_is_better else -1.0)
+    return Tried(candidate, ranker, value, clock.spent - start, flat, each)
 
 
 def _prepare(candidate: Candidate, train: RankingDataset, held: RankingDataset, setting: Setting) -> None:
