@@ -78,19 +78,36 @@ def _label_kernel(  # type: ignore[no-untyped-def]
         if tl.max(tl.max((~right).to(tl.int32), 1), 0) + (1 - told.to(tl.int32)) > 0:
             tl.store(good, 0)
     if first < n:
-        turn = tl.broadcast_to((lane + 1) % 32, [4, 32])
         own = _keys(labels, start + i, i < n, key, BITS)
-        above = tl.zeros([ROWS, 32], tl.int32)
-        for low in range(0, n, 128):
-            j = low + 32 * tl.arange(0, 4)[:, None] + lane
-            other = _keys(labels, start + j, j < n, key, BITS)
-            for move in range(32):  # noqa: B007
-                higher = other[None, :, :] > own[:, None, :]
-                equal = (other[None, :, :] == own[:, None, :]) & (j[None, :, :] < i[:, None, :])
-                above += tl.sum((higher | equal).to(tl.int32), 1)
-                other = tl.gather(other, turn, 1)
-                j = tl.gather(j, turn, 1)
+        if n > 32 * ROWS:
+            above = _counted(labels, start, n, own, i, key, BITS, ROWS, True)
+        else:
+            above = _counted(labels, start, n, own, i, key, BITS, ROWS, False)
+            # Each two documents of a list without equal keys have one above the other.
+            if tl.sum(tl.sum(tl.where(i < n, above, 0), 1), 0) != n * (n - 1) // 2:
+                above = _counted(labels, start, n, own, i, key, BITS, ROWS, True)
         tl.store(order + start + above, i, mask=i < n)
+
+
+@jit
+def _counted(  # type: ignore[no-untyped-def]
+    labels, start, n, own, i, key, BITS: tl.constexpr, ROWS: tl.constexpr, TIES: tl.constexpr
+):
+    """How many keys of its list stand above each row; where TIES, equal ones that come earlier too."""
+    lane = tl.arange(0, 32)[None, :]
+    turn = tl.broadcast_to((lane + 1) % 32, [4, 32])
+    above = tl.zeros([ROWS, 32], tl.int32)
+    for low in range(0, n, 128):
+        j = low + 32 * tl.arange(0, 4)[:, None] + lane
+        other = _keys(labels, start + j, j < n, key, BITS)
+        for move in range(32):  # noqa: B007
+            stands = other[None, :, :] > own[:, None, :]
+            if TIES:
+                stands |= (other[None, :, :] == own[:, None, :]) & (j[None, :, :] < i[:, None, :])
+                j = tl.gather(j, turn, 1)
+            above += tl.sum(stands.to(tl.int32), 1)
+            other = tl.gather(other, turn, 1)
+    return above
 
 
 @jit
