@@ -2,11 +2,12 @@
 
     python benchmarks/hardening_lab/kills.py [--service 200] [--index 200] [--promotion 100] [--export 60]
                                              [--learning 50] [--slices 10] [--out counts.json]
+                                             [--seconds 400]
 
 The kills come in slices, each with an index and a store of its own; those whose counts are in --out already
-are not run again. Each slice of a kind has one process that loads everything once and forks the one that is
-killed, at a random moment after its work began. What is left is then read by a process that knows nothing of
-it.
+are not run again, and after --seconds no further one begins. Each slice of a kind has one process that loads
+everything once and forks the one that is killed, at a random moment after its work began. What is left is
+then read by a process that knows nothing of it.
 """
 
 import argparse
@@ -65,17 +66,19 @@ def main() -> None:
         options.add_argument(f"--{name}", type=int, default=times)
     options.add_argument("--slices", type=int, default=10)
     options.add_argument("--out", type=Path)
+    options.add_argument("--seconds", type=float, default=float("inf"))
     options.add_argument("--fork", nargs=3, metavar=("KIND", "FOLDER", "SEED"))
     given = options.parse_args()
     if given.fork:
         fork(given.fork[0], Path(given.fork[1]), int(given.fork[2]))
         return
     done = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
+    end = time.monotonic() + given.seconds
     print(f"{'killed':<12}{'times':>7}{'seconds':>9}   what was left", flush=True)
     for part in range(given.slices):
         for kind in KINDS:
             times = len(range(part, getattr(given, kind), given.slices))
-            if times and f"{kind} {part}" not in done:
+            if times and f"{kind} {part}" not in done and time.monotonic() < end:
                 done[f"{kind} {part}"] = one_slice(kind, times, part)
                 print(row(kind, [done[f"{kind} {part}"]]), flush=True)
                 if given.out:
