@@ -141,6 +141,19 @@ def test_only_touched_blocks_are_compared(tmp_path, monkeypatch):
     assert arrays.touch("rows", np.array([3]), np.array([3])) is arrays.raw["rows"]
 
 
+def test_an_array_that_was_compared_part_by_part_is_not_looked_at_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(rankloop.search.index.arrays, "SMALL", 0)
+    monkeypatch.setattr(rankloop.search.index.arrays, "_BLOCK", 64)
+    values = np.arange(1000, dtype=np.int32)
+    digest = write_arrays(tmp_path / "a.bin", {"rows": values, "other": values})
+    arrays = read_arrays(tmp_path / "a.bin", digest)
+    arrays.touch("rows", np.array([0]), np.array([984]))
+    assert "rows" not in arrays
+    arrays.touch("rows", np.array([900]), np.array([1000]))
+    assert arrays["rows"] is arrays.raw["rows"]
+    assert "other" not in arrays
+
+
 @pytest.mark.parametrize("sizes", [(0,), (1,), (15, 17), (16, 16), (100, 0, 3)])
 def test_arrays_of_any_size_come_back(tmp_path, sizes, monkeypatch):
     monkeypatch.setattr(rankloop.search.index.arrays, "_BLOCK", 64)

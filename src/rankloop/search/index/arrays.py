@@ -6,6 +6,7 @@ import mmap
 import zlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -34,7 +35,7 @@ class _Place(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> str:
@@ -137,12 +138,13 @@ class MappedArrays(dict[str, Array]):
             sound = np.frombuffer(self._sound, np.uint8)
             unknown = (last - first > 1) | (sound[first] == 0) | (sound[last] == 0)
             starts, ends = starts[unknown], ends[unknown]
+        compared = False
         for a, b in zip(starts.tolist(), ends.tolist(), strict=True):
-            if (
-                a < b
-                and self._sound.find(0, (at + a * size) // _BLOCK, (at + b * size - 1) // _BLOCK + 1) >= 0
-            ):
+            if a < b and self._unknown(at + a * size, at + b * size):
                 self._compare(at + a * size, at + b * size)
+                compared = True
+        if compared and not self._unknown(at, at + self._places[name].bytes):
+            self[name] = array  # all of it was compared: nothing is left to look for
         return array
 
     def check(self) -> None:
@@ -150,6 +152,10 @@ class MappedArrays(dict[str, Array]):
         for name in self.raw:
             self[name]
         self._compare(0, self._size)
+
+    def _unknown(self, start: int, end: int) -> bool:
+        """Whether a block that holds some of these bytes of the data was not compared yet."""
+        return self._sound.find(0, start // _BLOCK, (end - 1) // _BLOCK + 1) >= 0
 
     def _compare(self, start: int, end: int) -> None:
         """Compare the blocks that hold these bytes of the data, unless they were compared before."""
@@ -163,7 +169,7 @@ class MappedArrays(dict[str, Array]):
                     self._sound[block] = 1
 
     def _view(self, place: _Place) -> Array:
-        count = int(np.prod(place.shape, dtype=np.int64))
+        count = prod(place.shape)
         if count == 0:
             array = np.zeros(place.shape, place.dtype)
             array.flags.writeable = False
