@@ -182,3 +182,16 @@ def test_the_gradient_is_the_sum_over_the_pairs(metric, ranking, truncation):
     # In single precision: relative to the largest lambda of the list.
     atol = 1e-6 * max(1e-9, np.abs(expected).max())
     np.testing.assert_allclose(loss.derivatives(*given)[0], expected, atol=atol)
+
+
+@pytest.mark.parametrize("truncation", [None, 3])
+@pytest.mark.parametrize("metric", ["ndcg", "dcg", "arp"])
+def test_a_tie_in_another_list_changes_nothing(metric, truncation):
+    """Lists without any tie take a shorter way, which must give the same."""
+    loss = LambdaRank(metric=metric, truncation=truncation)
+    scores, labels = np.array([0.3, 2.0, -1.0, 0.7, 1.1]), np.array([2, 0, 1, 0, 3])
+    alone = loss(scores, labels, [0, 5])
+    beside = loss(np.append(scores, [1.0, 1.0]), np.append(labels, [0, 1]), [0, 5, 7])
+    np.testing.assert_allclose(beside.value[0], alone.value[0], rtol=1e-12)
+    np.testing.assert_allclose(beside.gradient[:5], alone.gradient, rtol=1e-12)
+    np.testing.assert_allclose(beside.hessian[:5], alone.hessian, rtol=1e-12)

@@ -1,5 +1,6 @@
 """A batch of lists, checked once."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from rankloop._arrays import Array, Floats, Ints, Singles
 from rankloop.lists.check_offsets import check_offsets
 
 __all__ = ["Lists", "check_column", "check_weight"]
+
+_NO_WEIGHT = np.zeros(0, np.float32)
 
 
 class Lists:
@@ -81,7 +84,7 @@ def check_column(values: ArrayLike, offsets: Ints, name: str, dtype: Any) -> Arr
 def check_weight(values: ArrayLike | None, offsets: Ints, name: str = "weight") -> Singles:
     """Non-negative single-precision numbers, one per document; none where none are given."""
     if values is None:
-        return np.zeros(0, np.float32)
+        return _NO_WEIGHT
     column = check_column(values, offsets, name, np.float32)
     _check_range(column, offsets, name, signed=False)
     return column
@@ -90,14 +93,14 @@ def check_weight(values: ArrayLike | None, offsets: Ints, name: str = "weight") 
 def _check_scores(values: Floats, offsets: Ints, finite: bool) -> None:
     if not len(values):
         return
-    highest = values.max()  # nan where any score is nan
-    if np.isnan(highest):
+    highest = float(np.maximum.reduce(values))  # nan where any score is nan
+    if math.isnan(highest):
         row = int(np.isnan(values).argmax())
         raise ValueError(
             f"scores must {'be finite' if finite else 'not be nan'}, got nan in {_place(row, offsets)}"
             + ("" if finite else "; rank it last with -inf")
         )
-    if finite and not (np.isfinite(highest) and np.isfinite(values.min())):
+    if finite and not (highest < math.inf and float(np.minimum.reduce(values)) > -math.inf):
         row = int(np.argmin(np.isfinite(values)))
         raise ValueError(f"scores must be finite, got {values[row]:g} in {_place(row, offsets)}")
 
@@ -105,9 +108,10 @@ def _check_scores(values: Floats, offsets: Ints, finite: bool) -> None:
 def _check_range(values: Singles, offsets: Ints, name: str, signed: bool) -> None:
     if not len(values):
         return
-    lowest, highest = values.min(), values.max()  # nan where any value is nan, which fails every comparison
-    if not ((lowest > -np.inf if signed else lowest >= 0) and highest < np.inf):
-        row = int(np.argmin((values >= (-np.inf if signed else 0)) & np.isfinite(values)))
+    # Both are nan where any value is, and nan fails every comparison.
+    lowest, highest = float(np.minimum.reduce(values)), float(np.maximum.reduce(values))
+    if not ((lowest > -math.inf if signed else lowest >= 0) and highest < math.inf):
+        row = int(np.argmin((values >= (-math.inf if signed else 0)) & np.isfinite(values)))
         wanted = "finite" if signed else "finite and >= 0"
         raise ValueError(f"{name} must be {wanted}, got {values[row]:g} in {_place(row, offsets)}")
 

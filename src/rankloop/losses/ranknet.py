@@ -42,6 +42,6 @@ class RankNet(Loss):
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         order = rank_lists(lists.scores, lists.offsets)
         labels, none = lists.labels[order].astype(np.float64), np.zeros(0)
-        rule = PairRule(labels, none, none, none, np.ones(lists.n_lists), untied_ranks(lists.n_lists))
-        rule = rule._replace(sign=True, ties=self.ties)
+        factor, ranks = np.ones(lists.n_lists), untied_ranks(lists.n_lists)
+        rule = PairRule(labels, none, none, none, factor, ranks, sign=True, ties=self.ties)
         return pair_loss(lists, order, rule, sigma=self.sigma, valued=exact)

@@ -17,7 +17,7 @@ class PairRule(NamedTuple):
 
     A pair of ranks i < j has the weight ``(gain_i - gain_j) (alpha_i - beta_i gamma_j + drop[j - i])``; with
     `own` that is the `gain` of the preferred document, in both directions; with `sign` it is 1 (and 1/2 each
-    way where labels are equal and `ties` count). `factor` multiplies each list.
+    way where labels are equal and `ties` count). An empty beta is 1. `factor` multiplies each list.
 
     Two documents of one tie of scores have `within` in place of the second bracket. Where a list has ties,
     drops are read at the distance of mean ranks, in steps of one half (`halves`), and what does not come

@@ -9,6 +9,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop._jit import over_lists
+from rankloop.data import Pairs
 from rankloop.lists.kernels.sort import longest_list
 from rankloop.losses.kernels.judged_pairs import judged_pairs
 from rankloop.losses.kernels.lists import LossLists, group_pairs
@@ -23,30 +24,34 @@ NEAR = 300.0  # up to this span of sigma * score, odds come from one exponential
 LANES = 8  # doubles of a vector
 HUGE = 1e300  # above every weight of a pair
 
+_UNSCALED = np.zeros(0)  # no item weights: pairs count as their rule says
+
 
 def pair_loss(lists: LossLists, order: Ints, rule: PairRule, *, sigma: float, valued: bool) -> LossResult:
     """Value (if wanted), gradient and Hessian of weighted pairs under log(1 + exp(-sigma (s_i - s_j)))."""
+    if lists.pairs is not None:
+        return _explicit_pairs(lists, lists.pairs, order, rule, sigma)
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
+    weight = lists.item_weight if len(lists.weight) or rule.shrink_gap else _UNSCALED
+    if len(rule.drop):
+        rule = rule._replace(drop=np.append(rule.drop, np.zeros(LANES)))
+
+    def work(first: int, last: int) -> None:
+        _pair_lists(first, last, lists.offsets, order, lists.scores, weight, rule, valued, sigma, *made)
+
+    over_lists(work, lists.offsets)
+    return made
+
+
+def _explicit_pairs(lists: LossLists, pairs: Pairs, order: Ints, rule: PairRule, sigma: float) -> LossResult:
     made, g, h = LossResult.zeros(lists.n_lists, lists.n_documents), *np.zeros((2, lists.n_documents))
-    scores, weight = lists.scores[order], lists.item_weight[order]
-    if lists.pairs is None:
-        scaled = bool(len(lists.weight)) or rule.shrink_gap
-        if len(rule.drop):
-            rule = rule._replace(drop=np.append(rule.drop, np.zeros(LANES)))
-
-        def work(first: int, last: int) -> None:
-            _pair_lists(
-                first, last, lists.offsets, scores, weight, rule, scaled, valued, sigma, made.value, g, h
-            )  # fmt: skip
-
-        over_lists(work, lists.offsets)
-    else:
-        place = np.empty(lists.n_documents, np.int64)
-        place[order] = np.arange(lists.n_documents)
-        edges, better, worse, chance, heavy = group_pairs(lists, lists.pairs)
-        judged_pairs(
-            edges, place[better], place[worse], chance, heavy,
-            lists.offsets, scores, weight, rule, sigma, made.value, g, h,
-        )  # fmt: skip
+    place = np.empty(lists.n_documents, np.int64)
+    place[order] = np.arange(lists.n_documents)
+    edges, better, worse, chance, heavy = group_pairs(lists, pairs)
+    judged_pairs(
+        edges, place[better], place[worse], chance, heavy,
+        lists.offsets, lists.scores[order], lists.item_weight[order], rule, sigma, made.value, g, h,
+    )  # fmt: skip
     made.gradient[order], made.hessian[order] = g, h
     return made
 
@@ -56,10 +61,10 @@ def _pair_lists(
     first: int,
     last: int,
     offsets: Ints,
+    order: Ints,
     scores: Floats,
     weight: Floats,
     rule: PairRule,
-    scaled: bool,
     valued: bool,
     sigma: float,
     value: Floats,
@@ -69,26 +74,27 @@ def _pair_lists(
     # Rows of work. Plain rules read gains and swap terms as they are; `written` ones write the weights of
     # each row of pairs to x_a and x_b first, since the vector loops take one affine form only.
     longest = longest_list(offsets, first, last)
-    work = workspace(13, longest)
+    work = workspace(14, longest)
     work[:] = 0.0
     zero, one, less, odds, other, x_a = work[0], work[1], work[2], work[3], work[4], work[5]
     x_b, s, y, c, g, h = work[6], work[7], work[8], work[9], work[10], work[11]
-    huge = work[12]
+    huge, w = work[12], work[13]
     one[:], less[:], huge[:] = 1.0, -1.0, HUGE
     own, sign, ties, drop = rule.own, rule.sign, rule.ties, rule.drop
-    swaps, drops = rule.alpha.size > 0, drop.size > 0
+    swaps, drops, scaled = rule.alpha.size > 0, drop.size > 0, weight.size > 0
     turns = 3 if ties else (2 if own or (drops and swaps) else 1)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         n = stop - start
         if n < 2 or rule.factor[q] == 0.0:
             continue
-        tied, reach = rule.ranks.tied[q], rule.ranks.reach[q]
+        tied = rule.ranks.tied.size > 0 and rule.ranks.tied[q]
+        reach = rule.ranks.reach[q] if rule.ranks.reach.size > 0 else n
         written = own or ties or scaled or tied
         most = 1.0 if sign and not written else HUGE
         # The list, padded to whole lanes: padding is never preferred, at odds of 0, so no loop has a rest.
         for k in range(n):
-            s[k] = scores[start + k]
+            s[k] = scores[order[start + k]]
             y[k] = rule.gain[start + k]
             c[k] = rule.gamma[start + k] if swaps else 0.0
             g[k] = 0.0
@@ -101,11 +107,14 @@ def _pair_lists(
         if near:
             _odds(n, s, sigma, odds)
         shrink = 1.0 if rule.shrink_gap and s[0] > s[n - 1] else 0.0
-        w, up, down = weight[start:stop], zero, less
+        up, down = zero, less
         if sign:
             up, down = huge, zero
         elif swaps:
-            up, down = rule.alpha[start:stop], rule.beta[start:stop]
+            up, down = rule.alpha[start:stop], rule.beta[start:stop] if rule.beta.size > 0 else one
+        if scaled:
+            for k in range(n):
+                w[k] = weight[order[start + k]]
         odds_b = odds if near else other
         total, size = 0.0, 0.0
         # A rule that is a sum of affine forms takes a turn for each; every turn goes over all rows.
@@ -158,8 +167,8 @@ def _pair_lists(
         scale = list_scale(size, rule.factor[q], sigma, rule.shrink_list)
         value[q] = total * scale
         for k in range(n):
-            gradient[start + k] = g[k] * scale * sigma
-            hessian[start + k] = h[k] * scale * sigma * sigma
+            gradient[order[start + k]] = g[k] * scale * sigma
+            hessian[order[start + k]] = h[k] * scale * sigma * sigma
 
 
 @inner

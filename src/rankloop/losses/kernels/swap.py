@@ -12,11 +12,21 @@ from rankloop._arrays import Floats, Ints
 from rankloop._jit import kernel
 from rankloop.lists import gains, ideal_dcg, list_discounts, list_sums, rank_lists, ranks
 from rankloop.losses.kernels.lists import LossLists, inverse
-from rankloop.losses.kernels.tied_ranks import EVERY, TiedRanks, tied_means, tied_ranks, within_ties
+from rankloop.losses.kernels.tied_ranks import (
+    EVERY,
+    TiedRanks,
+    any_tie,
+    tied_means,
+    tied_ranks,
+    untied_ranks,
+    within_ties,
+)
 
 __all__ = ["METRICS", "SwapTerms", "normalised_gains", "relevant_shares", "swap_order", "swap_terms"]
 
 METRICS = ("ndcg", "dcg", "err", "map", "mrr", "precision", "arp")
+
+_NONE = np.zeros(0)
 
 
 class SwapTerms(NamedTuple):
@@ -97,7 +107,13 @@ def swap_order(metric: str, lists: LossLists) -> Ints:
 def _by_place(
     lists: LossLists, order: Ints, gain: Floats, by_rank: Floats, factor: Floats, truncation: int | None
 ) -> SwapTerms:
-    """The terms of a metric in which only the places of the two documents count: means over their ties."""
+    """The terms of a metric in which only the places of the two documents count: means over their ties.
+
+    Where no two scores are equal these are the places themselves, and beta is 1 (left empty).
+    """
+    if lists.pairs is None and not any_tie(lists.scores, order, lists.offsets):
+        ranks_of = untied_ranks(lists.n_lists, truncation)
+        return SwapTerms(gain, by_rank, _NONE, by_rank, factor, ranks_of, _NONE)
     offsets, top = lists.offsets, EVERY if truncation is None else truncation
     tied = tied_ranks(lists.scores[order], offsets, truncation)
     return SwapTerms(

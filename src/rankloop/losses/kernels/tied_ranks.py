@@ -7,7 +7,7 @@ import numpy as np
 from rankloop._arrays import Bools, Floats, Ints
 from rankloop._jit import kernel
 
-__all__ = ["EVERY", "TiedRanks", "tied_means", "tied_ranks", "untied_ranks", "within_ties"]
+__all__ = ["EVERY", "TiedRanks", "any_tie", "tied_means", "tied_ranks", "untied_ranks", "within_ties"]
 
 EVERY = 2**62  # no truncation
 
@@ -17,7 +17,8 @@ class TiedRanks(NamedTuple):
 
     Tied documents have no order: whatever depends on a rank counts as its mean over their orders. By rank:
     where the tie ends (one past its last row), its size, twice its mean rank, the chance that a document of
-    it is ranked above the truncation, and that one of two does. By list: the ranks that can.
+    it is ranked above the truncation, and that one of two does. By list: the ranks that can. Without ties
+    the arrays are empty (`untied_ranks`), and `reach` is where all ranks count.
     """
 
     end: Ints
@@ -52,12 +53,23 @@ def tied_ranks(
     return made
 
 
-def untied_ranks(lists: int) -> TiedRanks:
-    """For rules in which ranks mean nothing: no list has a tie, and all ranks count."""
-    none, whole = np.zeros(0), np.zeros(0, np.int64)
-    return TiedRanks(
-        whole, whole, whole, none, none, np.full(lists, EVERY), np.zeros(lists, np.bool_)
-    )  # fmt: skip
+_NO_FLOATS, _NO_INTS = np.zeros(0), np.zeros(0, np.int64)
+UNTIED = TiedRanks(_NO_INTS, _NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_INTS, np.zeros(0, np.bool_))
+
+
+def untied_ranks(lists: int, truncation: int | None = None) -> TiedRanks:
+    """Ranks where no list has a tie, or where ties mean nothing; what a tie would need is left empty."""
+    return UNTIED if truncation is None else UNTIED._replace(reach=np.full(lists, truncation))
+
+
+@kernel
+def any_tie(scores: Floats, order: Ints, offsets: Ints) -> bool:
+    """Whether two scores of one list are equal; `order` has the rows of each list by score."""
+    for q in range(offsets.size - 1):
+        for k in range(offsets[q] + 1, offsets[q + 1]):
+            if scores[order[k]] == scores[order[k - 1]]:
+                return True
+    return False
 
 
 @kernel
