@@ -191,14 +191,20 @@ class BM25(TermModel):
         return parts
 
     def _coefficients(self, snapshot: Snapshot, leaves: Sequence[Leaf]) -> tuple[Floats, Floats, Floats]:
-        of_field = self.weights(snapshot)
-        weight = np.zeros(len(leaves))
-        slope = np.zeros(len(leaves))
-        for i, leaf in enumerate(leaves):
-            df = snapshot.df(leaf.field, leaf.term) if leaf.df is None else leaf.df
-            weight[i] = of_field.get(leaf.field, 1.0) * leaf.weight * idf(snapshot.n_documents, df)
-            slope[i] = self.k1 * self.b / max(snapshot.average_lengths[leaf.field], 1e-9)
-        return weight, np.full(len(leaves), self.k1 * (1 - self.b)), slope
+        of_field, documents = self.weights(snapshot), snapshot.n_documents
+        slopes = [self.k1 * self.b / max(length, 1e-9) for length in snapshot.average_lengths.tolist()]
+        weight = [
+            of_field.get(leaf.field, 1.0)
+            * leaf.weight
+            * idf(documents, snapshot.df(leaf.field, leaf.term) if leaf.df is None else leaf.df)
+            for leaf in leaves
+        ]
+        flat = np.full(len(leaves), self.k1 * (1 - self.b))
+        return (
+            np.array(weight, np.float64),
+            flat,
+            np.array([slopes[leaf.field] for leaf in leaves], np.float64),
+        )
 
 
 def frequencies(segment: Segment, leaves: Sequence[Leaf], documents: Ints) -> Ints32:

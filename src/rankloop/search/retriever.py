@@ -109,7 +109,7 @@ class Retriever(Stage):
         snapshot = self.index.snapshot
         typed = self._expander(given, snapshot, deadline)
         fields = tuple(self.model.weights(snapshot))
-        query = self._understood(given, typed)
+        query = self._understood(given, typed, fields)
         expander = typed if query.typed is None else Expander(query.finding, snapshot, self.expansions)
         leaves = leaves_of(expander, fields, self.typos)
         if cut := dict.fromkeys((*expander.cut, *typed.ended)):
@@ -150,7 +150,8 @@ class Retriever(Stage):
 
     def understood(self, given: str | Query) -> Query:
         """The query with misspelt words corrected, as `typos` says, and unfinished ones completed."""
-        return self._understood(given, self._expander(given, self.index.snapshot))
+        expander = self._expander(given, self.index.snapshot)
+        return self._understood(given, expander, self.model.weights(expander.snapshot))
 
     def score(self, given: str | Query, ids: Sequence[Any]) -> Floats:
         """The word scores of given documents; nan for those that are not in the index."""
@@ -213,10 +214,10 @@ class Retriever(Stage):
             query = replace(query, deadline=deadline)
         return Expander(query, snapshot, self.expansions)
 
-    def _understood(self, given: str | Query, expander: Expander) -> Query:
+    def _understood(self, given: str | Query, expander: Expander, fields: Iterable[int]) -> Query:
         if isinstance(given, Query) and given.typed is not None:  # by an earlier search
             return replace(given, deadline=expander.query.deadline)
-        return understand(expander, self.model.weights(expander.snapshot), self.typos)
+        return understand(expander, fields, self.typos)
 
     def _query_vectors(self, query: Query) -> dict[str, Singles]:
         found = {}

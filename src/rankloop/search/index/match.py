@@ -15,6 +15,7 @@ from rankloop.search.index.expand import Expander
 from rankloop.search.index.phrase import with_phrase
 from rankloop.search.index.segment import Segment, name_of_field
 from rankloop.search.index.snapshot import Snapshot
+from rankloop.search.text.analyser import Analyser
 from rankloop.search.text.query import Clause
 
 __all__ = ["Filters", "allowed_documents", "leaves_of", "matching_documents", "with_values"]
@@ -32,17 +33,19 @@ def leaves_of(expander: Expander, fields: Iterable[int], typos: str) -> list[Lea
     """
     query, snapshot = expander.query, expander.snapshot
     leaves: list[Leaf] = []
-    for field in range(len(snapshot.text_fields)):
-        name = snapshot.text_fields[field]
-        searched = field in set(fields)
-        mine = [
-            c for c in query.clauses if not c.excluded and (c.field == name or (c.field is None and searched))
-        ]
-        words = [c for c in mine if c.kind in ("word", "phrase")]
+    everywhere, wanted = set(fields), [clause for clause in query.clauses if not clause.excluded]
+    analysed: dict[tuple[Analyser, str], Counter[str]] = {}  # fields mostly share an analyser
+    for field, name in enumerate(snapshot.text_fields):
+        searched = field in everywhere
+        mine = [c for c in wanted if c.field == name or (c.field is None and searched)]
         analyser = snapshot.analyser(name)
-        for term, times in Counter(analyser.terms(" ".join(c.text for c in words))).items():
+        text = " ".join([c.text for c in mine if c.kind in ("word", "phrase")])
+        if (analyser, text) not in analysed:
+            analysed[analyser, text] = Counter(analyser.terms(text))
+        for term, times in analysed[analyser, text].items():
             leaves += _word(expander, field, term, float(times), typos)
-        for text, times in Counter(c.text for c in mine if c.kind == "prefix").items():
+        prefixes = [c.text for c in mine if c.kind == "prefix"]
+        for text, times in Counter(prefixes).items() if prefixes else ():
             expanded = expander.prefix(field, analyser.prefix(text))
             together = min(sum(expanded.values()), snapshot.n_documents)
             leaves += [Leaf(field, term, float(times), together) for term in expanded]

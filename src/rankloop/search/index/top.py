@@ -52,7 +52,7 @@ def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
     return float(last)
 
 
-@part
+@inlined
 def _collect(
     block: Floats,
     touched: Ints32,

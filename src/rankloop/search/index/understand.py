@@ -35,6 +35,8 @@ def understand(expander: Expander, fields: Iterable[int], typos: str) -> Query:
     query as it was.
     """
     query = expander.query
+    if typos == "never" and not any(clause.kind == "prefix" for clause in query.clauses):
+        return query
     reader = _Reader(expander, tuple(fields), typos)
     clauses: list[Clause] = []
     finds: list[Clause] = []
@@ -110,9 +112,11 @@ class _Reader:
         return tuple(at for at in wanted if self.snapshot.analyser(names[at]).grams is None)
 
     def _word(self, word: str, fields: tuple[int, ...], unfinished: bool) -> str:
-        terms = {at: self.snapshot.analyser(self.snapshot.text_fields[at]).terms_of(word) for at in fields}
-        if any(not one or all(self.snapshot.df(at, term) for term in one) for at, one in terms.items()):
-            return word  # a field has it, or leaves it out as a stop word
+        terms = {}
+        for at in fields:
+            terms[at] = one = self.snapshot.analyser(self.snapshot.text_fields[at]).terms_of(word)
+            if all(self.snapshot.df(at, term) for term in one):
+                return word  # a field has it, or leaves it out as a stop word
         if unfinished and (completed := self._completed(word, fields)):
             return completed
         if self.typos == "never":
