@@ -10,9 +10,9 @@ from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 from rankloop._names import one_of
 from rankloop.lists import Gain, Ranked, top_lists
-from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.top_relevant import TopRelevant, WeightedAtRank
 
 __all__ = ["average_precision"]
 
@@ -25,12 +25,8 @@ def average_precision(
     labels: ArrayLike,
     offsets: ArrayLike,
     *,
-    k: int | None = None,
-    relevance_threshold: float = 1,
     divide_by: str = "relevant",
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[WeightedPool],
+    **options: Unpack[WeightedAtRank],
 ) -> Values:
     r"""The mean precision at the ranks of relevant documents; its mean over lists is MAP.
 
@@ -51,20 +47,20 @@ def average_precision(
     >>> average_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=1, divide_by="found")
     array([1.])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
+    top = TopRelevant(scores, labels, offsets, **options)
+    lists, k, relevance_threshold = top.lists, top.k, top.relevance_threshold
     found = one_of("divide_by", divide_by, DIVIDE_BY) == "found"
     if found and len(lists.weight):
         raise ValueError("item weights need divide_by='relevant' or 'reachable', got 'found'")
-    total = lists.relevant(relevance_threshold)
-    ranked = lists.ranked(ties, k)
+    ranked = lists.ranked(top.ties, k)
     use = _average_found if found else _average_precision
     made = lists.fill(use, ranked, cutoff(k), np.float32(relevance_threshold))
     if not found:
         reached = k if divide_by == "reachable" else None
-        base = _best_sum(lists, reached, relevance_threshold, total.number)
+        base = _best_sum(lists, reached, relevance_threshold, top.total.number)
         with np.errstate(invalid="ignore"):
             made /= base
-    return lists.blank(made, total.number == 0, empty)
+    return top.blank(made)
 
 
 def _best_sum(lists: MetricLists, k: int | None, relevance_threshold: float, number: Values) -> Values:

@@ -39,7 +39,7 @@ def bpref(
     >>> bpref([4.0, 3.0, 2.0, 1.0], [0, 1, 0, 1], [0, 4], judged=[False, True, True, True])
     array([0.5])
     """
-    lists = MetricLists.of_judged(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     relevant = lists.relevant(relevance_threshold).number
     irrelevant = lists.pool_holes.counts(lists.pool_offsets)[0] - relevant
     most = np.minimum(relevant, irrelevant)

@@ -43,7 +43,7 @@ def err(
     >>> err([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], max_label=1).round(4)
     array([0.5833])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
     if max_label is None:
         max_label = largest

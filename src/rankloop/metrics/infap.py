@@ -42,7 +42,7 @@ def infap(
     >>> infap([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.])
     """
-    lists = MetricLists.of_judged(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     relevant = lists.relevant(relevance_threshold).number
     found = lists.fill(_inferred, lists.ranked_states(ties), np.float32(relevance_threshold))
     return lists.blank(found / np.maximum(relevant, 1), relevant == 0, empty)

@@ -41,7 +41,7 @@ def infndcg(
     >>> infndcg([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.0559])
     """
-    lists = MetricLists.of_judged(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     known, pooled = lists.pool_holes.counts(lists.pool_offsets)
     rate = pooled / np.maximum(known, 1)
     found = rate * discounted_gain(lists, k, gain, ties)

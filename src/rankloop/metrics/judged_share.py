@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.rank_sums import found_within
-from rankloop.metrics.precision import depths
+from rankloop.metrics.kernels.top_relevant import depths
 
 __all__ = ["judged_share"]
 

@@ -39,7 +39,7 @@ def ndcg(
     >>> ndcg([1.0, 1.0], [1, 0], [0, 2]).round(4)  # either order, half the time
     array([0.8155])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     made = discounted_gain(lists, k, gain, ties)
     best = best_gain(lists, k, gain)
     with np.errstate(invalid="ignore"):

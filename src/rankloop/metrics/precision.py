@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._names import one_of
-from rankloop.metrics.kernels.columns import WeightedPool
-from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
+from rankloop.metrics.kernels.lists import Values
 from rankloop.metrics.kernels.measure import measure
-from rankloop.metrics.kernels.rank_sums import found_within
+from rankloop.metrics.kernels.top_relevant import TopRelevant, WeightedAtRank
 
 __all__ = ["precision"]
 
@@ -20,12 +19,8 @@ def precision(
     labels: ArrayLike,
     offsets: ArrayLike,
     *,
-    k: int | None = None,
-    relevance_threshold: float = 1,
     divide_by: str = "k",
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[WeightedPool],
+    **options: Unpack[WeightedAtRank],
 ) -> Values:
     r"""The share of the first `k` ranks that holds a relevant document.
 
@@ -37,16 +32,8 @@ def precision(
     >>> precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], k=2)
     array([0.5])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
-    depth = depths(lists, k)
-    found = found_within(lists, ties, relevance_threshold, depth)
+    top = TopRelevant(scores, labels, offsets, **options)
+    depth = top.depths
     if one_of("divide_by", divide_by, ("k", "shown")) == "shown":
-        depth = np.minimum(depth, np.diff(lists.offsets))
-    return lists.blank(found / np.maximum(depth, 1), lists.relevant(relevance_threshold).number == 0, empty)
-
-
-def depths(lists: MetricLists, k: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How many ranks of each list count: k, or all of its documents."""
-    if k is None:
-        return np.diff(lists.offsets)
-    return np.full(lists.n_lists, cutoff(k), np.int64)
+        depth = np.minimum(depth, np.diff(top.lists.offsets))
+    return top.blank(top.found() / np.maximum(depth, 1))

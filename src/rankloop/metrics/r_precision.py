@@ -31,7 +31,7 @@ def r_precision(
     >>> r_precision([3.0, 2.0, 1.0], [1, 0, 1], [0, 3])
     array([0.5])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     total = lists.relevant(relevance_threshold)
     found = found_within(lists, ties, relevance_threshold, total.number.astype(np.int64))
     with np.errstate(invalid="ignore"):

@@ -36,7 +36,7 @@ def rbp(
     >>> rbp([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], p=0.5)
     array([0.625])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
+    lists = MetricLists.of(scores, labels, offsets, **columns)
     depth = min(cutoff(k), lists.longest)
     shares = 1 - persistence(p) ** np.arange(depth + 1.0)
     made = rank_sums(lists, ties, k, Gain.binary(relevance_threshold), shares)

@@ -4,25 +4,17 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from rankloop.metrics.kernels.columns import WeightedPool
 from rankloop.metrics.kernels.first_relevant import first_relevant
-from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.lists import Values
 from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.top_relevant import TopRelevant, WeightedAtRank
 
 __all__ = ["reciprocal_rank"]
 
 
 @measure("mrr", "rr", reads="top")
 def reciprocal_rank(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    k: int | None = None,
-    relevance_threshold: float = 1,
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[WeightedPool],
+    scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **options: Unpack[WeightedAtRank]
 ) -> Values:
     r"""One over the rank of the first relevant document, 0 when it comes after `k`; its mean is MRR.
 
@@ -34,5 +26,4 @@ def reciprocal_rank(
     >>> reciprocal_rank([2.0, 1.0, 3.0], [1, 1, 0], [0, 3])
     array([0.5])
     """
-    lists = MetricLists.of_weighted(scores, labels, offsets, **columns)
-    return first_relevant(lists, k, relevance_threshold, ties, empty, by_rank=True)
+    return first_relevant(TopRelevant(scores, labels, offsets, **options), by_rank=True)

@@ -1,11 +1,14 @@
 """Subtopic recall: how many aspects of the query the first k documents cover."""
 
+from typing import Unpack
+
 from numpy.typing import ArrayLike
 
 from rankloop.metrics.hit import hit
 from rankloop.metrics.kernels.lists import MetricLists, Values
 from rankloop.metrics.kernels.measure import measure, over
 from rankloop.metrics.kernels.subtopics import mean_over_subtopics, needs_subtopics
+from rankloop.metrics.kernels.top_relevant import AtRank, TopRelevant
 
 __all__ = ["subtopic_recall"]
 
@@ -16,11 +19,8 @@ def subtopic_recall(
     labels: ArrayLike,
     offsets: ArrayLike,
     *,
-    k: int | None = None,
-    relevance_threshold: float = 1,
-    ties: str = "average",
-    empty: str = "nan",
     subtopics: ArrayLike | None = None,
+    **options: Unpack[AtRank],
 ) -> Values:
     r"""The share of the subtopics of each list that its first `k` documents cover (Zhai et al., 2003).
 
@@ -32,10 +32,11 @@ def subtopic_recall(
     >>> subtopic_recall([3.0, 2.0, 1.0], [1, 1, 1], [0, 3], k=2, subtopics=[[1, 0], [1, 0], [0, 1]])
     array([0.5])
     """
-    lists = MetricLists.of(scores, labels, offsets, subtopics=subtopics)
-    needs_subtopics(lists, "subtopic_recall")
+    top = TopRelevant(scores, labels, offsets, subtopics=subtopics, **options)
+    needs_subtopics(top.lists, "subtopic_recall")
 
     def covered(one: MetricLists, how: str) -> Values:
-        return over(one, hit, k=k, relevance_threshold=relevance_threshold, ties=how, empty="zero")
+        threshold = top.relevance_threshold
+        return over(one, hit, k=top.k, relevance_threshold=threshold, ties=how, empty="zero")
 
-    return mean_over_subtopics(lists, ties, empty, covered)
+    return mean_over_subtopics(top.lists, top.ties, top.empty, covered)

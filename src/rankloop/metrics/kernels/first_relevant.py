@@ -4,21 +4,18 @@ import numpy as np
 
 from rankloop._jit import kernel
 from rankloop.lists import Ranked
-from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
+from rankloop.metrics.kernels.lists import Values, cutoff
 from rankloop.metrics.kernels.relevant import is_relevant
+from rankloop.metrics.kernels.top_relevant import TopRelevant
 
 __all__ = ["first_relevant"]
 
 
-def first_relevant(
-    lists: MetricLists, k: int | None, relevance_threshold: float, ties: str, empty: str, *, by_rank: bool
-) -> Values:
+def first_relevant(top: TopRelevant, *, by_rank: bool) -> Values:
     """The chance that the first relevant document is among the first k; `by_rank`: the mean of 1 / rank."""
-    nothing = lists.relevant(relevance_threshold).number == 0
-    found = lists.fill(
-        _first_relevant, lists.ranked(ties, k), cutoff(k), np.float32(relevance_threshold), by_rank
-    )
-    return lists.blank(found, nothing, empty)
+    threshold = np.float32(top.relevance_threshold)
+    ranked = top.lists.ranked(top.ties, top.k)
+    return top.blank(top.lists.fill(_first_relevant, ranked, cutoff(top.k), threshold, by_rank))
 
 
 @kernel

@@ -77,25 +77,6 @@ class MetricLists(Lists):
         """The lists of a metric's arguments; lists that are checked already (see `over`) pass through."""
         return scores if isinstance(scores, MetricLists) else cls(scores, *columns, **more)
 
-    @classmethod
-    def of_weighted(
-        cls, *lists: Any, weight: Column = None, pool_labels: Column = None, pool_offsets: Column = None
-    ) -> "MetricLists":
-        """The same for the columns of `WeightedPool`; Python refuses another one by name."""
-        return cls.of(*lists, weight, pool_labels, pool_offsets)
-
-    @classmethod
-    def of_judged(
-        cls,
-        *lists: Any,
-        pool_labels: Column = None,
-        pool_offsets: Column = None,
-        judged: Column = None,
-        pool_judged: Column = None,
-    ) -> "MetricLists":
-        """The same for the columns of `JudgedPool`."""
-        return cls.of(*lists, None, pool_labels, pool_offsets, None, judged, pool_judged)
-
     def ranked(self, ties: str, depth: int | None = None) -> Ranked:
         """The lists by falling score, at least to `depth` (and through the tie that straddles it)."""
         one_of("ties", ties, TIES)
