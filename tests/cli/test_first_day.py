@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import rankloop
+from commands import running
 from rankloop._extras import MODULES, extra_of, require_modules
 from rankloop.cli import app, main
 from rankloop.cli.options.help import in_one_sentence
@@ -29,13 +30,7 @@ from rankloop.data import (
 )
 from rankloop.rankers import LambdaMART, RankSVM, load
 
-
-def run(*arguments, stdin=None):
-    done = CliRunner().invoke(app, [str(one) for one in arguments], input=stdin)
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
+run = running(app)
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ import tomllib
 import numpy as np
 import polars
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from commands import app_of, running
 from rankloop.cli.predict import predict
 from rankloop.cli.train import train
 from rankloop.cli.tune import tune
@@ -16,9 +15,8 @@ from rankloop.data import read_svmlight, synthetic, write_svmlight
 from rankloop.rankers import RankSVM, load
 from rankloop.rankers.saving.load import manifest
 
-app = typer.Typer()
-for command in (train, predict, tune):
-    app.command()(command)
+app = app_of(train, predict, tune)
+run = running(app)
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +26,6 @@ def files(tmp_path_factory):
     for name, part in zip(("train", "valid", "test"), parts, strict=True):
         write_svmlight(part.replace(feature_names=None), folder / f"{name}.txt")
     return folder
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
 
 
 def test_a_run_folder_holds_everything(files, tmp_path):

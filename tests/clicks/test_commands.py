@@ -4,23 +4,16 @@ import json
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import rankloop.clicks as family
+from commands import app_of, running
 from rankloop.cli.clicks import clicks
 from rankloop.cli.simulate import simulate
 from rankloop.data import synthetic, write_svmlight
 
-APP = typer.Typer()
-APP.command()(simulate)
+APP = app_of(simulate)
 APP.add_typer(clicks)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(APP, list(map(str, arguments)), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+run = running(APP)
 
 
 @pytest.fixture

@@ -13,11 +13,7 @@ from typer.testing import CliRunner
 
 import rankloop as rl
 from engines.batch_search import a_file_of_queries_becomes_a_run
-from engines.counted_and_corrected import (
-    a_misspelt_query_has_the_list_of_the_corrected_one,
-    histograms_as_in_the_embedded_index,
-    the_page_narrows_and_says_what_was_meant,
-)
+from engines.counted_and_corrected import CountedAndCorrected
 from engines.shop import FIELDS, QUERIES, documents
 from engines.web_documents import documents_come_and_go
 from rankloop.cli.index import index as index_command
@@ -172,16 +168,8 @@ def test_features_follow_the_query_as_it_was_understood(shop, index):
     assert sum(shop.facets(found.query, "genre", typos="missing").values()) > 0
 
 
-def test_a_misspelt_query_has_the_list_of_the_corrected_one(shop, index):
-    a_misspelt_query_has_the_list_of_the_corrected_one(shop, index)
-
-
-def test_histograms_as_in_the_embedded_index(shop, index):
-    histograms_as_in_the_embedded_index(shop, index)
-
-
-def test_the_page_narrows_and_says_what_was_meant(shop, tmp_path):
-    the_page_narrows_and_says_what_was_meant(shop, tmp_path)
+class TestCountedAndCorrected(CountedAndCorrected):
+    """The tests of every engine, on this one."""
 
 
 def test_documents_facets_suggestions_and_reasons(shop, index):

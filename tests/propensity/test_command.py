@@ -3,18 +3,14 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
+from commands import running
 from rankloop.cli.clicks import clicks
 from rankloop.clicks import simulate, write_clicks
 from rankloop.data import synthetic, write_svmlight
 from rankloop.propensity import Propensity
 
-
-def run(*arguments):
-    done = CliRunner().invoke(clicks, list(map(str, arguments)), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+run = running(clicks)
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import rankloop.report as family
+from commands import app_of, running
 from rankloop.cli.compare import compare
 from rankloop.cli.learn import learn
 from rankloop.cli.online import online as online_command
@@ -27,18 +26,9 @@ from rankloop.unbiased import learn as learn_from
 from rankloop.unbiased.counterfactual_estimate import CounterfactualEstimate
 from rankloop.unbiased.select import Selection
 
-app = typer.Typer()
-for command in (report, train, compare, learn):
-    app.command()(command)
+app = app_of(report, train, compare, learn)
 app.command(name="online")(online_command)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    assert done.exit_code == 0, done.output
-    return done.output
+run = running(app)
 
 
 @pytest.fixture(scope="module")

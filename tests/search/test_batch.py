@@ -5,10 +5,9 @@ import threading
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import rankloop as rl
+from commands import app_of, running
 from rankloop.cli.fuse import fuse
 from rankloop.cli.search import search
 from rankloop.data import read_run
@@ -45,18 +44,7 @@ def queries():
 
 @pytest.fixture
 def run():
-    app = typer.Typer()
-    app.command()(search)
-    app.command()(fuse)
-
-    def call(*words, given=None):
-        done = CliRunner().invoke(app, [str(word) for word in words], input=given)
-        if done.exception and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        assert done.exit_code == 0, done.output
-        return done.output
-
-    return call
+    return running(app_of(search, fuse))
 
 
 def test_threads_give_what_one_after_another_gives(shop, queries):
@@ -143,7 +131,7 @@ def test_queries_from_standard_input(shop, tmp_path, run):
         "-",
         "--out",
         tmp_path / "a.run",
-        given="1\tword1\r\n\n2\tword2 -word3\n",
+        stdin="1\tword1\r\n\n2\tword2 -word3\n",
     )
     found = read_run(tmp_path / "a.run")
     assert found.qid.tolist() == ["1", "2"]

@@ -5,11 +5,10 @@ from datetime import date
 
 import numpy as np
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
+from commands import app_of, running
 from rankloop.cli.index import index
 from rankloop.cli.search import search
 from rankloop.search import Index, infer_fields
@@ -17,17 +16,7 @@ from rankloop.search import Index, infer_fields
 
 @pytest.fixture
 def run():
-    app = typer.Typer()
-    app.command()(index)
-    app.command()(search)
-
-    def call(*words):
-        done = CliRunner().invoke(app, [str(word) for word in words])
-        if done.exception and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        return done.output
-
-    return call
+    return running(app_of(index, search), fails=True)
 
 
 def documents(**field):

@@ -1,27 +1,15 @@
 import json
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from commands import app_of, running
 from rankloop.cli.index import index
 from rankloop.cli.search import search
 
 
 @pytest.fixture
 def run():
-    app = typer.Typer()
-    app.command()(index)
-    app.command()(search)
-
-    def call(*words):
-        done = CliRunner().invoke(app, [str(word) for word in words])
-        if done.exception and not isinstance(done.exception, SystemExit):
-            raise done.exception
-        assert done.exit_code == 0, done.output
-        return done.output
-
-    return call
+    return running(app_of(index, search))
 
 
 def test_index_and_search(tmp_path, run):

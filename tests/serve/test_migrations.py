@@ -12,13 +12,14 @@ from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import SCHEMA, metadata
 from serve.conftest import make_click, make_page
 
-STORES = sorted((Path(__file__).parent / "stores").glob("schema_*.sql"))
+FOLDER = Path(__file__).parent / "stores"
+STORES = sorted(FOLDER.glob("schema_*.sql"))
 
 
 @pytest.fixture(params=STORES, ids=lambda path: path.stem)
 def old(request, database):
     """The URL of a store of an earlier schema, in both kinds of database."""
-    statements = request.param.read_text()
+    statements = request.param.read_text() + (FOLDER / "rows.sql").read_text()
     if database.startswith("sqlite"):
         with sqlite3.connect(database.removeprefix("sqlite:///")) as connection:
             connection.executescript(statements)
@@ -27,7 +28,9 @@ def old(request, database):
         statements = statements.replace(ours, theirs)
     engine = create_engine(database)
     with engine.begin() as connection:
-        for line in statements.splitlines()[1:]:
+        for line in statements.splitlines():
+            if line.startswith("--"):
+                continue
             connection.exec_driver_sql(line.replace("x'", "'\\x"))
     engine.dispose()
     return database

@@ -4,23 +4,16 @@ import json
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
+from commands import app_of, running
 from rankloop.cli.learn import learn
 from rankloop.clicks import simulate, write_clicks
 from rankloop.data import open_dataset, synthetic, write_svmlight
 from rankloop.propensity import Propensity
 from rankloop.rankers import load
 
-APP = typer.Typer()
-APP.command()(learn)
-
-
-def run(*arguments):
-    done = CliRunner().invoke(APP, list(map(str, arguments)), catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return done.output
+APP = app_of(learn)
+run = running(APP)
 
 
 @pytest.fixture(scope="module")
