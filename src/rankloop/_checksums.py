@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rankloop._json import parse_json
+
 __all__ = ["BLOCK", "block_sums", "checked_json", "damaged_at", "file_sums", "is_whole", "signed_json"]
 
 BLOCK = 1 << 20  # bytes of a file that share a checksum
@@ -70,7 +72,7 @@ def checked_json(text: str, *, signed: bool = False) -> Any:
             raise ValueError("it was changed after it was written")
     elif _hash(text[: found.start()] + "\n}") != found[1]:
         raise ValueError("it was changed after it was written")
-    return json.loads(text)
+    return parse_json(text)
 
 
 def _hash(text: str) -> str:

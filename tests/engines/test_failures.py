@@ -33,7 +33,7 @@ def server():
             at = min(len(found.requests), len(found.answers)) - 1
             status, answer, wait = found.answers[at]
             time.sleep(wait)
-            text = json.dumps(answer).encode()
+            text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(text)))
@@ -97,6 +97,20 @@ def test_a_time_limit(server, kind):
     server.answers = [(200, {"well": 1}, 0.0)]
     assert calls.call("GET", "/x") == {"well": 1}
     assert calls.trouble is None
+
+
+@pytest.mark.parametrize("kind", ["opensearch", "solr"])
+@pytest.mark.parametrize(
+    "answer", [b"<html>Welcome</html>", b"[" * 100_000, b"\xff\xfe", b'"text"', b"[1]", b"9" * 9000]
+)
+def test_an_answer_that_is_no_answer_of_an_engine(server, kind, answer):
+    """A proxy or another program may be at its address; searches then go on as without the engine."""
+    server.answers = [(200, answer, 0.0)]
+    calls = client(server, kind)
+    with pytest.raises(EngineAway, match=r"answers, but not as an engine does|does not answer") as told:
+        calls.call("GET", "/x")
+    assert calls.trouble == str(told.value)
+    assert len(str(told.value)) < 300
 
 
 @pytest.mark.parametrize("kind", ["opensearch", "solr"])

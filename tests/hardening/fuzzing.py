@@ -17,6 +17,7 @@ from pathlib import Path
 
 from hardening.damage import changed
 from hardening.formats import Read, formats
+from hardening.kept_formats import kept_formats
 
 MEMORY = 3 << 30  # bytes of address space beyond what is taken at the start
 LONG = 5.0  # CPU seconds of one copy
@@ -66,10 +67,11 @@ KINDS = (
 
 
 def fuzzed(whole: bytes, rng: random.Random) -> bytes:
-    """The content with one to three changes, of bytes or of what a text is made of."""
+    """The content with one to three changes, of bytes or of what a text is made of; never the content."""
+    made = whole
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        whole = one_change(whole, rng.choice(KINDS), rng)
-    return whole
+        made = one_change(made, rng.choice(KINDS), rng)
+    return made if made != whole else fuzzed(whole, rng)
 
 
 def one_change(whole: bytes, kind: str, rng: random.Random) -> bytes:
@@ -94,7 +96,7 @@ def one_change(whole: bytes, kind: str, rng: random.Random) -> bytes:
 def main() -> None:
     folder, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warnings.simplefilter("ignore")
-    kinds = formats(folder)
+    kinds = formats(folder) | kept_formats(folder)
     for kind, (file, read) in kinds.items():
         read(folder / file)  # the whole file is read, and what is compiled is compiled
         assert (folder / file).stat().st_size, kind

@@ -17,7 +17,19 @@ from rankloop.interleaving import read_duel
 from rankloop.search import read_documents
 from rankloop.serve import Config
 
-EACH = 290  # copies of a file
+EACH = 150  # copies of a file
+SEALED = {  # by checksums: of these no changed copy is read
+    "data set",
+    "list of a data set",
+    "list of shards",
+    "ranker",
+    "click model",
+    "list of an index",
+    "segment",
+    "pipeline",
+    "list of a backup",
+}
+PACKED = {"SVMLight in gzip", "SVMLight in Zstandard"}  # of these few are
 DEEP = "[" * 100_000
 LONG = "9" * 400
 BOOK = '{"query_doc_pairs": [{"query_text": "a", "doc_id": "1", "judgements": [{"rating": RATING}]}]}'
@@ -45,10 +57,10 @@ def test_changed_files_are_read_or_refused(tmp_path):
     lines = done.stdout.splitlines()
     assert [line for line in lines if not line.startswith("counted ")] == []
     counts = [json.loads(line.removeprefix("counted ")) for line in lines]
-    assert len(counts) >= 40
+    assert len(counts) >= 80
     for one in counts:
         assert one["read"] + one["refused"] == EACH * FULL
-        assert one["read"], one
+        assert one["read"] == 0 if one["kind"] in SEALED else one["read"] or one["kind"] in PACKED, one
     TRIED["fuzzed files, read or refused"] += EACH * FULL * len(counts)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from rankloop._arrays import Array
 from rankloop._atomic import replacing_folder
 from rankloop._checksums import damaged_at, file_sums, signed_json
+from rankloop.data.columns import check
 from rankloop.data.files.manifest import parse_manifest
 from rankloop.data.files.npy_stream import mapped
 from rankloop.data.fingerprint import fingerprint
@@ -98,11 +99,13 @@ def load_dataset(path: str | Path, *, mmap: bool = True, verify: bool | None = N
     offsets = np.asarray(arrays["offsets"])
     if offsets[0] != 0 or offsets[-1] != rows or np.any(np.diff(offsets) < 1):
         raise ValueError(f"{folder}/offsets.npy does not match the {rows} rows; {_AGAIN}")
-    names = manifest["feature_names"]
+    names = manifest.get("feature_names")
+    if not isinstance(names, list | None) or (names and not all(isinstance(one, str) for one in names)):
+        raise ValueError(f"{folder / _MANIFEST} is damaged: its feature names are no texts; {_AGAIN}")
     dataset = RankingDataset._trusted(
         **{**arrays, "offsets": offsets},
         pairs=_pairs(folder, manifest),
-        feature_names=None if names is None else tuple(names),
+        feature_names=None if names is None else check.names(names, manifest["n_features"]),
     )
     if verify and fingerprint(dataset) != manifest["fingerprint"]:
         raise ValueError(f"{folder} does not match its fingerprint: the files were changed; {_AGAIN}")

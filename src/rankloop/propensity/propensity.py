@@ -181,12 +181,11 @@ class Propensity:
         """What `save` wrote."""
         text = Path(path).read_text(encoding="utf-8")
         try:
-            parts = parse_json(text)
-        except json.JSONDecodeError as error:
+            return cls.from_dict(parse_json(text))
+        except (json.JSONDecodeError, LookupError, TypeError, AttributeError, OverflowError) as error:
             raise ValueError(
                 f"{path} is damaged or not a saved propensity curve ({error}); estimate the curve again"
             ) from None
-        return cls.from_dict(parts)
 
     def __repr__(self) -> str:
         where = "" if self.layout is None else f", layout {self.layout}"

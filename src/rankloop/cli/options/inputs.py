@@ -66,12 +66,7 @@ def _ranking(file: str) -> Any:
     if kind == "scores":
         return _read_scores(path)
     if kind == "npy":
-        import numpy as np
-
-        try:
-            return np.load(path, allow_pickle=False)
-        except ValueError as error:
-            raise ValueError(f"{path} holds no array of numbers ({error}); write it again") from None
+        return _read_array(path)
     if kind == "ranker":
         from rankloop.rankers import load
 
@@ -130,6 +125,17 @@ def _file(path: str | Path) -> Iterator[str]:
         with copy.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield str(copy)
+
+
+def _read_array(path: Path) -> Any:
+    from tokenize import TokenError
+
+    import numpy as np
+
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)  # mapped, it is no longer than its file
+    except (ValueError, EOFError, SyntaxError, TokenError, TypeError, OverflowError) as error:
+        raise ValueError(f"{path} holds no array of numbers ({error}); write it again") from None
 
 
 def _read_scores(path: Path) -> "Floats":

@@ -68,7 +68,7 @@ class OpenSearchClient:
         if timeout is not None:
             options["request_timeout"] = timeout
         try:
-            return self._client.transport.perform_request(method, path, params=options, body=body)
+            found = self._client.transport.perform_request(method, path, params=options, body=body)
         except self._errors.NotFoundError as error:
             if absent is not None:
                 return absent
@@ -90,6 +90,11 @@ class OpenSearchClient:
                     f"{self.address} is busy or broken ({error.status_code}: {_reason(error)})"
                 ) from None
             raise ValueError(f"{self.address}: {_reason(error)}") from None
+        except (self._errors.SerializationError, ValueError, RecursionError):
+            found = None  # no JSON
+        if not isinstance(found, dict):
+            raise EngineAway(f"{self.address} answers, but not as an engine does; is the address right?")
+        return found
 
     def index(self, path: str = "") -> str:
         """A path inside the index of the address."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from rankloop._json import parse_json
 from rankloop.engines.engine_away import EngineAway
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.credentials import Credentials
@@ -73,8 +74,13 @@ class SolrClient:
             )
             raise EngineAway(self.trouble)
         try:
-            found = json.loads(text or b"{}")
+            found = parse_json(text or b"{}")
         except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            if status < 400:
+                self.trouble = f"{self.address} answers, but not as an engine does; is the address right?"
+                raise EngineAway(self.trouble)
             found = {}
         if status >= 500:
             self.trouble = f"{self.address} is broken ({status}: {_reason(found)})"

@@ -21,6 +21,18 @@ _ACTIVATIONS = {
 }
 
 
+_SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
+_LARGEST = 2**31 - 1
+
+
 @dataclass(frozen=True)
 class BertShape:
     """The sizes of a BERT, as its config.json names them."""
@@ -44,12 +56,25 @@ class BertShape:
             made = cls(**{name: config[name] for name in cls.__dataclass_fields__ if name in config})
         except TypeError as error:
             raise ValueError(f"config.json is not that of a BERT ({error})") from None
+        for name in _SIZES:
+            size = getattr(made, name)
+            if type(size) is not int or not 1 <= size <= _LARGEST:
+                raise ValueError(f"config.json is not that of a BERT: its {name} is {size!r:.60}")
+        if type(made.layer_norm_eps) not in (int, float):
+            raise ValueError("config.json is not that of a BERT: its layer_norm_eps is no number")
         one_of("hidden_act", made.hidden_act, _ACTIVATIONS)
         if made.hidden_size % made.num_attention_heads:
             raise ValueError(
                 f"hidden_size {made.hidden_size} is not a multiple of {made.num_attention_heads} heads"
             )
         return made
+
+    @property
+    def numbers(self) -> int:
+        """How many weights it has, but for biases and norms."""
+        rows = self.vocab_size + self.max_position_embeddings + self.type_vocab_size
+        layer = 4 * self.hidden_size + 2 * self.intermediate_size
+        return self.hidden_size * (rows + self.num_hidden_layers * layer)
 
 
 class Bert(nn.Module):

@@ -84,7 +84,8 @@ class BiEncoder:
     @classmethod
     def restored(cls, about: dict[str, Any], written: str, weights: Mapping[str, Any], tokens: int) -> Self:
         """The encoder whose `about`, tokenizer and `state` these are."""
-        made = cls(made_of(about, 0.0), Tokenizer(written), about, tokens)
+        tokenizer = Tokenizer(written)
+        made = cls(made_of(about, 0.0, weights, tokenizer), tokenizer, about, tokens)
         load_weights(made.bert, weights)
         return made
 

@@ -1,13 +1,15 @@
 """From the folder of a pretrained model to a cross-encoder, and from saved parts back to it."""
 
-import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rankloop._json import parse_json
 from rankloop.rankers.text.bert import BertShape
 from rankloop.rankers.text.cross_encoder import CrossEncoder
 from rankloop.rankers.text.folder import TOKENIZER, model_folder
@@ -17,6 +19,7 @@ from rankloop.rankers.text.tokens import Tokenizer
 __all__ = ["Pretrained", "load_weights", "made_of", "open_model", "weights_of"]
 
 NATIVE = ("bert",)
+_TIMES, _FEW = 2, 1 << 20  # a network has at most so many times the numbers of its weights, or of a small one
 _KEPT = ("model_type", *BertShape.__dataclass_fields__, "position_embedding_type")
 
 
@@ -31,7 +34,7 @@ class Pretrained(NamedTuple):
 def open_model(name: str | Path, *, dropout: float, seed: int) -> Pretrained:
     """The pretrained model of a folder, or of a name in the cache, as a cross-encoder."""
     folder = model_folder(name)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = _settings(folder / "config.json")
     tokenizer = Tokenizer((folder / TOKENIZER).read_text(encoding="utf-8"))
     if config.get("model_type") not in NATIVE:
         from rankloop.rankers.text.transformer import open_transformer
@@ -51,22 +54,47 @@ def open_model(name: str | Path, *, dropout: float, seed: int) -> Pretrained:
     }
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        scorer = made_of(about, dropout)
+        scorer = made_of(about, dropout, weights, tokenizer)
     assert isinstance(scorer, CrossEncoder)
     scorer.load(weights)
     return Pretrained(scorer, tokenizer, about)
 
 
-def made_of(about: Mapping[str, Any], dropout: float) -> nn.Module:
-    """The network that `about` describes, with random weights."""
+def made_of(
+    about: Mapping[str, Any], dropout: float, weights: Mapping[str, Any], tokenizer: Tokenizer
+) -> nn.Module:
+    """The network that `about` describes, with random weights.
+
+    It may not be much larger than the weights to come, and has a row for every token of the tokenizer.
+    """
     config = about["config"]
     if config.get("model_type") not in NATIVE:
         from rankloop.rankers.text.transformer import made_transformer
 
         return made_transformer(config, dropout)
-    return CrossEncoder(
-        BertShape.of(config), dropout=dropout, classes=int(about["classes"]), pooler=bool(about["pooler"])
-    )
+    shape = BertShape.of(config)
+    asked, given = shape.numbers, sum(math.prod(np.shape(value)) for value in weights.values())
+    if asked > _TIMES * max(given, _FEW):
+        raise ValueError(
+            f"the weights do not fit config.json: it asks for {asked:,} numbers, and they are {given:,}"
+        )
+    tokens, types = tokenizer.sizes
+    if tokens > shape.vocab_size or types > shape.type_vocab_size:
+        raise ValueError(
+            f"tokenizer.json does not fit config.json: it has {tokens:,} tokens of {types} types, "
+            f"and the network reads {shape.vocab_size:,} of {shape.type_vocab_size}"
+        )
+    return CrossEncoder(shape, dropout=dropout, classes=int(about["classes"]), pooler=bool(about["pooler"]))
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        found = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read ({error}); copy it again") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} holds no settings; copy it again")
+    return found
 
 
 def _weights(folder: Path) -> dict[str, Tensor]:
@@ -75,7 +103,10 @@ def _weights(folder: Path) -> dict[str, Tensor]:
     if one.is_file():
         return read_safetensors(one)
     if several.is_file():
-        files = sorted(set(json.loads(several.read_text(encoding="utf-8"))["weight_map"].values()))
+        named = _settings(several).get("weight_map")
+        if not isinstance(named, dict) or not all(isinstance(file, str) for file in named.values()):
+            raise ValueError(f"{several} names no files of weights; copy it again")
+        files = sorted(set(named.values()))
         parts = [read_safetensors(folder / Path(file).name) for file in files]
         return {name: value for part in parts for name, value in part.items()}
     raise FileNotFoundError(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rankloop._atomic import replacing
+from rankloop._json import parse_json
 
 __all__ = ["read_safetensors", "write_safetensors"]
 
@@ -32,13 +33,13 @@ def read_safetensors(path: str | Path) -> dict[str, Tensor]:
         (length,) = struct.unpack_from("<Q", whole)
         if length > min(_LONGEST, len(whole) - 8):
             raise ValueError(f"its header has {length} bytes")
-        header = json.loads(whole[8 : 8 + length])
+        header = parse_json(whole[8 : 8 + length])
         return {
             name: _tensor(whole, 8 + length, about)
             for name, about in header.items()
             if name != "__metadata__"
         }
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path} is damaged or not a safetensors file ({error}); copy it again") from None
 
 

@@ -44,13 +44,12 @@ def scored(ranker: "TextRanker", pairs: Pairs) -> Floats:
 
 def restored(ranker: "TextRanker", state: Mapping[str, Member], about: dict[str, Any]) -> Pretrained:
     """The cross-encoder of a saved ranker."""
-    scorer = made_of(about, ranker.dropout)
-    load_weights(
-        scorer,
-        {
-            name.removeprefix("network/"): np.asarray(value)
-            for name, value in state.items()
-            if name.startswith("network/")
-        },
-    )
-    return Pretrained(scorer.to(own_device(ranker.device)).eval(), Tokenizer(str(state["tokenizer"])), about)
+    weights = {
+        name.removeprefix("network/"): np.asarray(value)
+        for name, value in state.items()
+        if name.startswith("network/")
+    }
+    tokenizer = Tokenizer(str(state["tokenizer"]))
+    scorer = made_of(about, ranker.dropout, weights, tokenizer)
+    load_weights(scorer, weights)
+    return Pretrained(scorer.to(own_device(ranker.device)).eval(), tokenizer, about)

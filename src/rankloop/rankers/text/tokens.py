@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from rankloop._arrays import Ints, Ints32
-from rankloop._extras import require
+from rankloop._tokenizer import read_tokenizer
 
 __all__ = ["Frame", "PairTokens", "Pairs", "Texts", "Tokenizer", "ranges"]
 
@@ -27,14 +27,7 @@ class Tokenizer:
 
     def __init__(self, written: str) -> None:
         self.written = written
-        try:
-            self._tokenizer: Any = require("tokenizers", "text").Tokenizer.from_str(written)
-        except ModuleNotFoundError:
-            raise
-        except Exception as error:  # its errors have no class of their own
-            raise ValueError(f"tokenizer.json cannot be read ({error}); copy it again") from None
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self._tokenizer = read_tokenizer(written)
 
     def flat(self, texts: Sequence[str]) -> tuple[Ints32, Ints]:
         """The tokens of texts one after the other, without special ones, and where each starts."""
@@ -46,6 +39,14 @@ class Tokenizer:
             lengths[start : start + len(some)] = [len(one) for one in read]
             parts.append(np.fromiter((id for one in read for id in one.ids), np.int32))
         return np.concatenate(parts), np.concatenate(([0], np.cumsum(lengths)))
+
+    @cached_property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows a network needs for its tokens, and for their types."""
+        pair = [self._tokenizer.encode("a"), self._tokenizer.encode("a", "a")]
+        known = max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=0)
+        ids = max((id for one in pair for id in one.ids), default=0)
+        return max(known, ids) + 1, max((kind for one in pair for kind in one.type_ids), default=0) + 1
 
     @cached_property
     def frame(self) -> "Frame":
@@ -66,6 +67,8 @@ class Tokenizer:
         """The special tokens (ids, types) after a text without a second one."""
         one = self._tokenizer.encode("a")
         inside = np.flatnonzero(np.array([part is not None for part in one.sequence_ids]))
+        if not len(inside):
+            raise ValueError("the tokenizer leaves nothing of a text; copy tokenizer.json again")
         made: Ints = np.array([one.ids, one.type_ids], np.int64)[:, inside[-1] + 1 :]
         return made
 

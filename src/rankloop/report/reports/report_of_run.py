@@ -1,11 +1,11 @@
 """The page of a training run: metrics, learning curves, features, one list."""
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankloop._json import parse_json
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.report import Report
 from rankloop.report.reports.report_of_ranker import add_ranker
@@ -29,7 +29,10 @@ def report_of_run(
         raise ValueError(f"{run} is not a run folder: it has no metrics.json; rankloop train --out makes one")
     figures = _json(run / "metrics.json")
     report = Report(title or f"Run {run.resolve().name}", "A ranker, its training and its metrics.")
-    report.add("Metrics", metric_intervals(_intervals(figures)), _table(figures))
+    try:
+        report.add("Metrics", metric_intervals(_intervals(figures)), _table(figures))
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{run / 'metrics.json'} is not what rankloop train wrote ({error!r})") from None
     if (run / "model.rank").is_file():
         from rankloop.rankers import load
 
@@ -99,5 +102,11 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return found
 
 
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        found = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged ({error}); train again") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} is damaged: it holds no table; train again")
+    return found

@@ -12,8 +12,10 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
 from rankloop._extras import require
+from rankloop._json import parse_json
 from rankloop._names import one_of
 from rankloop._progress import progress
+from rankloop._tokenizer import read_tokenizer
 from rankloop.search.encoders.vector_cache import VectorCache, vector_folder
 
 __all__ = ["OnnxEncoder", "model_file", "pooled"]
@@ -87,7 +89,7 @@ class OnnxEncoder:
     def fingerprint(self) -> str:
         """A hash of weights, vocabulary and settings: equal where the vectors are."""
         made = hashlib.blake2b(self._model.read_bytes(), digest_size=8)
-        spelled = json.loads((self.folder / "tokenizer.json").read_text(encoding="utf-8"))
+        spelled = _read(self.folder / "tokenizer.json")
         rules = {key: spelled.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "model")}
         made.update(json.dumps([rules, self.pooling, self.tokens], sort_keys=True).encode())
         return made.hexdigest()
@@ -125,7 +127,11 @@ class OnnxEncoder:
         given = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
         session = self._session
         wanted = {one.name: given[one.name] for one in session.get_inputs() if one.name in given}
-        return pooled(np.asarray(session.run(None, wanted)[0]), mask, self.pooling)
+        try:
+            output = np.asarray(session.run(None, wanted)[0])
+        except Exception as error:  # its classes are not public
+            raise ValueError(f"{self._model} cannot read the tokens of tokenizer.json ({error})") from None
+        return pooled(output, mask, self.pooling)
 
     @cached_property
     def _session(self) -> Any:
@@ -135,7 +141,9 @@ class OnnxEncoder:
         if self.threads is not None:
             options.intra_op_num_threads = self.threads
         try:
-            session = runtime.InferenceSession(str(self._model), options, providers=["CPUExecutionProvider"])
+            session = runtime.InferenceSession(
+                str(self._model), options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
         except Exception as error:  # its classes are not public
             raise ValueError(f"{self._model} is not a readable ONNX model ({error})") from None
         unknown = [one.name for one in session.get_inputs() if one.name not in _INPUTS]
@@ -147,8 +155,7 @@ class OnnxEncoder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        made = require("tokenizers", "text").Tokenizer.from_file(str(self.folder / "tokenizer.json"))
-        made.no_padding()
+        made = read_tokenizer((self.folder / "tokenizer.json").read_text(encoding="utf-8"))
         made.enable_truncation(max_length=self.tokens)
         return made
 
@@ -183,5 +190,14 @@ def _declared_pooling(folder: Path) -> str:
     declared = folder / "1_Pooling" / "config.json"
     if not declared.is_file():
         return "mean"
-    modes = json.loads(declared.read_text(encoding="utf-8"))
-    return "cls" if modes.get("pooling_mode_cls_token") else "mean"
+    return "cls" if _read(declared).get("pooling_mode_cls_token") else "mean"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = parse_json(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read ({error}); copy it again") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} holds no settings; copy it again")
+    return found

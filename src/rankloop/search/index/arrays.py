@@ -15,6 +15,7 @@ import numpy as np
 
 from rankloop._arrays import Array, Bytes, Ints
 from rankloop._atomic import replacing
+from rankloop._json import parse_json
 
 __all__ = ["AGAIN", "MappedArrays", "MemoryArrays", "pack", "read_arrays", "unpack", "write_arrays"]
 
@@ -98,7 +99,7 @@ class MappedArrays(dict[str, Array]):
             try:
                 file.seek(0)
                 head = file.read(_aligned(len(_MAGIC) + 8 + size) if size < path.stat().st_size else 0)
-                content = json.loads(head[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
+                content = parse_json(head[len(_MAGIC) + 8 : len(_MAGIC) + 8 + size])
                 data_bytes = int(content["bytes"])
                 start = _start(len(head), data_bytes)
                 table = file.read(start - len(head))

@@ -1,6 +1,5 @@
 """One generation of an index, as it was committed; every search reads one."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Array, Floats, Ints
 from rankloop._atomic import replacing
 from rankloop._checksums import checked_json, damaged_at, signed_json
+from rankloop._json import parse_json
 from rankloop.search.field import Field
 from rankloop.search.index.arrays import AGAIN, read_arrays
 from rankloop.search.index.embedding import Embedding
@@ -89,7 +89,7 @@ class Manifest:
     def read(cls, folder: Path) -> "Manifest":
         try:
             text = (folder / MANIFEST).read_bytes().decode()
-            number = json.loads(text)["format"]
+            number = parse_json(text)["format"]
             if number == FORMAT:
                 return cls._from_dict(checked_json(text, signed=True))
         except (FileNotFoundError, NotADirectoryError):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, insert, select
 
+from rankloop._json import parse_json
 from rankloop.serve.desk.language_model import Answer
 from rankloop.serve.events.desk_tables import judge_answers
 from rankloop.serve.events.judgments import MODEL
@@ -143,7 +144,7 @@ def grade_of(text: str) -> Said:
     """
     for found in (text, *_OBJECT.findall(text)):
         try:
-            said = json.loads(found)
+            said = parse_json(found)
         except ValueError:
             continue
         given = said.get("grade") if isinstance(said, dict) else said

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
+from rankloop._json import parse_json
+
 __all__ = ["Answer", "LanguageModel", "ModelAway"]
 
 LARGEST = 1 << 20  # bytes of an answer
@@ -81,11 +83,11 @@ def _read(content: bytes) -> Answer:
     if len(content) > LARGEST:
         raise ModelAway(f"the model answered with more than {LARGEST:,} bytes")
     try:
-        answer = json.loads(content)
+        answer = parse_json(content)
         text = answer["choices"][0]["message"]["content"]
         tokens = (answer.get("usage") or {}).get("total_tokens") or 0
         return Answer(str(text or ""), max(0, int(tokens)))
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         raise ModelAway("the answer is not a chat completion; is the address right?") from None
 
 

@@ -174,7 +174,7 @@ def _received(record: Record) -> float:
         if "received" in record:
             return float(record["received"])
         return datetime.fromisoformat(str(record.get("timestamp"))).timestamp()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, OSError):
         return 0.0
 
 
