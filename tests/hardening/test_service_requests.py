@@ -130,7 +130,12 @@ def test_a_full_line_is_a_503_and_the_service_goes_on(tmp_path, held):
         assert client.post("/search", json={"query": "red"}).status_code == 200
 
 
-def test_an_ordinary_search_is_answered_beside_1200_half_sent_heads(tmp_path):
+@pytest.mark.parametrize(
+    "half",
+    [b"X-", b'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"query":'],
+    ids=["heads", "bodies"],
+)
+def test_an_ordinary_search_is_answered_beside_1200_half_sent_requests(tmp_path, half):
     """Also when they come from the same address, and keep sending a byte now and then."""
     limits = Limits(rate=0, connections=200, header_seconds=30.0)
     with client_of(tmp_path, limits=limits) as (client, _):
@@ -138,13 +143,13 @@ def test_an_ordinary_search_is_answered_beside_1200_half_sent_heads(tmp_path):
         try:
             for _ in range(1200):
                 wire = socket.create_connection(address(client), timeout=10)
-                wire.sendall(b"POST /search HTTP/1.1\r\nHost: x\r\nX-")
+                wire.sendall(b"POST /search HTTP/1.1\r\nHost: x\r\n" + half)
                 wires.append(wire)
             for _ in range(3):
                 start = time.monotonic()
                 with httpx.Client(base_url=client.base_url, timeout=25) as another:
                     assert another.post("/search", json={"query": "red"}).status_code == 200
-                assert time.monotonic() - start < 20  # before the half-sent heads are given up
+                assert time.monotonic() - start < 20  # before the half-sent ones are given up
             still_open = sum(not closed(wire) for wire in wires)
             assert still_open <= 200
         finally:
@@ -212,6 +217,33 @@ def test_where_all_are_asked_the_new_one_is_closed():
         opened.add(one, "192.0.2.0/24")
     assert new.hung_up
     assert not any(one.hung_up for one in busy)
+
+
+def test_a_crowd_whose_requests_are_all_being_answered_makes_room_for_others():
+    opened = OpenConnections(most=4, header_seconds=1.0)
+    crowd = [Wire(asked=True) for _ in range(3)]
+    others = [Wire(asked=True) for _ in range(3)]
+    for one in crowd:
+        opened.add(one, "192.0.2.0/24")
+    for at, one in enumerate(others):
+        opened.add(one, f"198.51.{at}.0/24")
+    assert [one.hung_up for one in crowd] == [True, False, False]
+    assert not any(one.hung_up for one in others)
+
+
+@pytest.mark.parametrize("path", ["/search", "/documents"])
+def test_a_request_with_two_lengths_is_refused_and_hung_up_on(tmp_path, path):
+    """A proxy may go by the other one, and take what follows for the request of somebody else."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode()
+    both = head + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with client_of(tmp_path) as (client, _), socket.create_connection(address(client), timeout=10) as wire:
+        wire.sendall(both + b'10\r\n{"query": "red"}\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+        got = b""
+        while part := wire.recv(65_536):
+            got += part
+        assert got.startswith(b"HTTP/1.1 400")
+        assert b"either Content-Length or Transfer-Encoding" in got
+        assert got.count(b"HTTP/1.1 ") == 1
 
 
 class Turns:

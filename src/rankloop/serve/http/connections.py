@@ -22,7 +22,7 @@ class Connection(Protocol):
 
     @property
     def asked(self) -> bool:
-        """Whether a request is being answered on it."""
+        """Whether a request has come whole and is being answered."""
 
     def hang_up(self) -> None: ...
 
@@ -30,8 +30,9 @@ class Connection(Protocol):
 class OpenConnections:
     """At most `most` connections: for one more, the address range with most of them loses its oldest.
 
-    Connections on which a request is being answered are kept; if all are, the new one is closed.
-    `header_seconds` is the time in which the head of a request must have come.
+    Of its connections those go first on which no whole request has come. If all of them are being answered,
+    the oldest of a range that has more than the new one's goes, else the new one. `header_seconds` is the
+    time in which the head of a request must have come.
     """
 
     def __init__(self, most: int, header_seconds: float) -> None:
@@ -49,7 +50,7 @@ class OpenConnections:
         self._by_range.setdefault(where, OrderedDict())[id(connection)] = connection
         self._count += 1
         if self._count > self.most:
-            self._one_to_close(connection).hang_up()
+            self._one_to_close(connection, where).hang_up()
 
     def remove(self, connection: Connection, where: str) -> None:
         """A connection that was closed; closing it again changes nothing."""
@@ -59,11 +60,14 @@ class OpenConnections:
         if not found:
             self._by_range.pop(where, None)
 
-    def _one_to_close(self, newest: Connection) -> Connection:
-        for connections in sorted(self._by_range.values(), key=len, reverse=True):
+    def _one_to_close(self, newest: Connection, where: str) -> Connection:
+        ranges = sorted(self._by_range.values(), key=len, reverse=True)
+        for connections in ranges:
             for one in connections.values():
                 if not one.asked and one is not newest:
                     return one
+        if len(ranges[0]) > len(self._by_range[where]):
+            return next(iter(ranges[0].values()))
         return newest
 
 
@@ -76,7 +80,11 @@ class ConnectionProtocol(_Base):  # type: ignore[misc]  # uvicorn's, whichever p
 
     @property
     def asked(self) -> bool:
-        """Whether a request is being answered on it."""
+        """Whether a request has come whole and is being answered."""
+        return self._has_head and not self.cycle.more_body
+
+    @property
+    def _has_head(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
     def hang_up(self) -> None:
@@ -97,7 +105,7 @@ class ConnectionProtocol(_Base):  # type: ignore[misc]  # uvicorn's, whichever p
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        if self.asked:
+        if self._has_head:
             self._stop("_head")
         elif self._head is None and not self.transport.is_closing():
             self._await_head()

@@ -92,10 +92,17 @@ class Bodies:
         self.app, self.limit, self.seconds = app, limit, seconds
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http" or scope.get("path", "").startswith(OWN_BODIES):
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         sent = dict(scope["headers"])
+        if b"content-length" in sent and b"transfer-encoding" in sent:  # a proxy may have gone by the other
+            message = "a request has either Content-Length or Transfer-Encoding"
+            await refuse(send, 400, message, {"connection": "close"})
+            return
+        if scope.get("path", "").startswith(OWN_BODIES):
+            await self.app(scope, receive, send)
+            return
         length = sent.get(b"content-length", b"0")
         if length == b"0" and b"transfer-encoding" not in sent:
             await self.app(scope, receive, send)
