@@ -31,6 +31,7 @@ __all__ = [
 
 MOST = 10_000  # queries of a set
 _NAME = re.compile(r"[\w.-]{1,60}")
+_FORMULA = re.compile(r"'*[=+@\t\r-]")  # what programs of tables compute, as it is or with marks before it
 
 
 class SetQuery(NamedTuple):
@@ -130,7 +131,11 @@ def _read_lines(lines: Sequence[str]) -> list[SetQuery]:
     if "query" in head:
         rows = csv.DictReader(lines)
         return [
-            SetQuery(str(row["query"] or ""), _weight(row.get("weight"), at), str(row.get("stratum") or ""))
+            SetQuery(
+                _as_typed(str(row["query"] or "")),
+                _weight(row.get("weight"), at),
+                _as_typed(str(row.get("stratum") or "")),
+            )
             for at, row in enumerate(rows, 2)
             if (row["query"] or "").strip()
         ]
@@ -139,12 +144,26 @@ def _read_lines(lines: Sequence[str]) -> list[SetQuery]:
 
 
 def write_queries(queries: Sequence[SetQuery]) -> str:
-    """The queries as CSV, which `read_queries` reads."""
+    """The queries as CSV, which `read_queries` reads; none is a formula for a program of tables.
+
+    >>> write_queries([SetQuery("=1+1")]).splitlines()[1], read_queries(write_queries([SetQuery("=1+1")]))
+    ("'=1+1,1.0,", [SetQuery(query='=1+1', weight=1.0, stratum='')])
+    """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(SetQuery._fields)
-    table.writerows((one.query, repr(one.weight), one.stratum) for one in queries)
+    table.writerows((_as_text(one.query), repr(one.weight), _as_text(one.stratum)) for one in queries)
     return out.getvalue()
+
+
+def _as_text(typed: str) -> str:
+    """What strangers typed with a mark before it where it would be a formula."""
+    return f"'{typed}" if _FORMULA.match(typed) else typed
+
+
+def _as_typed(text: str) -> str:
+    """The text that `_as_text` was given."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def _weight(given: str | None, line: int) -> float:
