@@ -99,7 +99,7 @@ def _cell(
             said += "people stop reading" in repr(curve)
         else:
             said += any(issubclass(one.category, TrustWarning) for one in caught)
-        few += "few made most of the clicks" in repr(curve)
+        few += "made most of the clicks" in repr(curve)
     if not note and few > 0.5 * experiments:
         note, said = FEW_MADE, few
     share = said / experiments

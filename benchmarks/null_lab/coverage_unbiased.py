@@ -27,7 +27,7 @@ DISCOUNT = np.zeros(DOCUMENTS)
 DISCOUNT[:3] = 1 / np.log2(np.arange(2.0, 5))
 SAYS = {  # a part of a warning, and what it means
     "few people made": "a warning says in {:.0%} that few people made most of the pages",
-    "wider than 95 %": "a warning says in {:.0%} that it is too wide: curve and value share clicks",
+    "covers more than 95 %": "a warning says in {:.0%} that it is too wide: curve and value share clicks",
     "than the curve says": "a warning says in {:.0%} that the curve is not that of these people",
     "as wrong as its model": "a warning says in {:.0%} that the model of relevance is wrong",
 }

@@ -241,7 +241,7 @@ def _interleaved_cells(condition: str, found: list[Floats], users: list[Ints] | 
         once = verdict(credits, users=who)
         one_look += once.winner is not None
         covered += once.low <= 0 <= once.high
-        said += "of the interval" in str(once)
+        said += "not seen yet" in str(once)
     yield false_alarms("always_valid", f"{condition}, any look", any_look, len(found))
     yield false_alarms("online.Gate", f"{condition}, at the end", gate, len(found))
     yield false_alarms("verdict", f"{condition}, one look", one_look, len(found))

@@ -100,7 +100,7 @@ def test_an_interval_that_is_wider_for_rare_credits_says_so():
     plain = np.var(np.where(np.arange(200) % 50 == 0, 0.98, -0.02), ddof=1) / 200
     half = (rare.high - rare.low) / 2
     assert rare.own_width == pytest.approx(stats.t.ppf(0.975, 199) * np.sqrt(plain) / half)
-    assert "the credits alone make 8" in str(rare)
+    assert "not seen yet; without them it would be 8" in str(rare)
     assert usual.own_width > 0.99
     assert "alone" not in str(usual)
     assert verdict([[0, 0]] * 5).own_width == 0

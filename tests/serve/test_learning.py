@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from propensity.test_people import crowded
 from rankloop.clicks import ClickLog, World, simulate, user
 from rankloop.data import RankingDataset
 from rankloop.demo.people import put_people
@@ -284,6 +285,14 @@ def test_curves_belong_to_layouts(shop):
     none, log = curves_of(fixed)
     assert none.given is None
     assert "no swapped pages" in none.alarms[0]
+
+
+def test_a_run_of_learning_says_what_its_curve_says():
+    """Twelve people made most of the clicks, each reading in a way of their own: the run says so."""
+    found, _ = curves_of(crowded(1, design="swap"))
+    told = [one.partition("the curve of layout 'page': ")[2] for one in found.notes]
+    assert any("few people or queries made most of the clicks" in one for one in told)
+    assert set(found.given.warnings) <= set(told)
 
 
 def test_one_learner_at_a_time(shop, tmp_path):

@@ -155,7 +155,7 @@ def test_it_is_said_where_the_curve_makes_much_of_the_interval(world):
         covariance = np.diag(np.r_[0, np.full(9, spread)])
         curve = Propensity(THETA, THETA, THETA, "given", log_covariance=covariance)
         found = counterfactual_estimate(log, data, data.y, "dcg@5", propensity=curve, method="ips")
-        assert any("wider than 95 %" in one for one in found.warnings) == expected
+        assert any("covers more than 95 %" in one for one in found.warnings) == expected
 
 
 @pytest.mark.parametrize(("curve", "how"), [(THETA**0.5, "faster"), (THETA, ""), (THETA**1.5, "more slowly")])

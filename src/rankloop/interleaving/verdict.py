@@ -35,7 +35,8 @@ class Verdict(Outcome):
         conclusion = f"{self.winner} is preferred" if self.winner else "no difference is shown"
         if self.own_width < WIDER:
             conclusion += (
-                f" (the credits alone make {self.own_width:.0%} of the interval: rare ones may be missing)"
+                " (the interval allows for rare large credits that were not seen yet; without them it would "
+                f"be {self.own_width:.0%} as wide)"
             )
         return (
             f"{self.first} against {self.second}: "

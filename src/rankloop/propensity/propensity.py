@@ -192,21 +192,24 @@ class Propensity:
         lines = [f"Propensity by {self.method}{where}, {self.pages:,} pages", "rank   value  95 % interval"]
         for rank, (value, low, high) in enumerate(zip(self.values, self.low, self.high, strict=True), 1):
             lines.append(f"{rank:>4}  {value:>6.4f}  {low:.4f} to {high:.4f}")
-        if self.identifiability is not None:
-            lines += [f"warning: {one}" for one in self.identifiability.warnings]
+        return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why the curve or its interval may be wrong; printed with it, and shown by the service."""
+        found = [] if self.identifiability is None else [*self.identifiability.warnings]
         if self.units is not None and self.units < FEW:
-            lines.append(
-                f"warning: few made most of the clicks (as {self.units:.0f} alike): a rough interval"
+            found.append(
+                "few people or queries made most of the clicks (they tell as much as "
+                f"{self.units:.0f} equally active ones): the interval is rough"
             )
         if self.stopping is not None and self.stopping < STOPS:
-            lines.append(
-                f"warning: clicks are fewer below attractive results (p = {self.stopping:.2g}): people stop "
+            found.append(
+                f"clicks are fewer below attractive results (p = {self.stopping:.2g}): people stop "
                 "reading, and no curve by rank describes them; unbiased.learn compares models of both kinds"
             )
         said = None if self.trust is None else self.trust.warning(self)
-        if said is not None:
-            lines.append(f"warning: {said}")
-        return "\n".join(lines)
+        return found if said is None else [*found, said]
 
 
 def _falling(values: Floats, weights: Floats) -> Floats:

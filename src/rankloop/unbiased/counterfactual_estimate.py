@@ -265,7 +265,7 @@ class Evaluator:
         elif alike < FEW:
             yield (
                 f"few of the {queries:,} queries have most of the pages: they tell as much about others as "
-                f" {alike:.0f} equally frequent ones; the interval may be too narrow"
+                f"{alike:.0f} equally frequent ones; the interval may be too narrow"
             )
         if self.people is not None and self.people < FEW_PEOPLE:
             yield (
@@ -286,7 +286,7 @@ class Evaluator:
             if share > FROM_CURVE:
                 yield (
                     f"{share:.0%} of the interval's variance is that of the propensity curve; where the same "
-                    "clicks gave the curve, both errors cancel in part and the interval is wider than 95 %"
+                    "clicks gave the curve, both errors cancel in part and the interval covers more than 95 %"
                 )
         if np.all(seen.clicks == seen.impressions):
             yield "the log has clicks only; log the documents that were shown and not clicked too"

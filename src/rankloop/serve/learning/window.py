@@ -131,7 +131,7 @@ def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
     if len(found) < len(names):
         notes.append(f"learned from pages of {', '.join(found)} only")
         kept = ClickLog.concat([_of_layout(log, name) for name in found])
-    notes += [one for name, curve in found.items() for one in _unsure(name, curve)]
+    notes += [one for name, curve in found.items() for one in _doubts(name, curve)]
     alarms = _changed(kept if len(found) == 1 else _of_layout(kept, own[0]), seed) if len(own) == 1 else []
     if not own:
         alarms = ["there are no swapped pages, so the curves are harvested from pages of UBI alone"]
@@ -166,12 +166,11 @@ def _curve(log: ClickLog, estimator: Callable[..., Propensity], seed: int) -> Pr
     raise ValueError("all pages have one result; a curve needs two ranks")
 
 
-def _unsure(name: str, curve: Propensity) -> list[str]:
-    """A note only: the bounds of every estimate include the uncertainty of the curve."""
+def _doubts(name: str, curve: Propensity) -> list[str]:
+    """Notes only: the bounds of every estimate include the uncertainty of the curve."""
     factor = float(np.max(curve.high / np.maximum(curve.low, 1e-300)))
-    if factor <= UNSURE:
-        return []
-    return [f"the curve of layout {name!r} is uncertain by a factor of {factor:.0f}; swap more pages"]
+    unsure = [f"it is uncertain by a factor of {factor:.0f}; swap more pages"] if factor > UNSURE else []
+    return [f"the curve of layout {name!r}: {one}" for one in (*unsure, *curve.warnings)]
 
 
 def _changed(log: ClickLog, seed: int) -> list[str]:
