@@ -4,7 +4,7 @@ A naive metric takes the labels of one ranking from the top, the pool of labels 
 count, and options. Where nothing is relevant it is None.
 """
 
-from math import log2
+from math import exp, log2, sqrt
 
 __all__ = ["NAIVE", "naive_gain"]
 
@@ -184,3 +184,20 @@ def edit_distance(a, b):
             if i > 1 and j > 1 and a[i - 1] == b[j - 2] and a[i - 2] == b[j - 1]:
                 d[i][j] = min(d[i][j], d[i - 2][j - 2] + 1)
     return d[-1][-1]
+
+
+def mixture_reach(variance, information, error):
+    """How far a difference may be from 0 at any look, by bisection: mixed around 300 and 10,000 people."""
+
+    def evidence(difference):
+        total = 0.0
+        for people, weight in ((300, 10 / 11), (10_000, 1 / 11)):
+            r = information / people
+            total += weight / sqrt(1 + r) * exp(min(difference**2 / (2 * variance * (1 + 1 / r)), 700))
+        return total
+
+    low, high = 0.0, 1e6 * sqrt(variance)
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if evidence(middle) > 1 / error else (middle, high)
+    return high

@@ -22,6 +22,7 @@ WORST = {  # the pairs of rankings on which the number of wins misleads most
     "abcd, bcda": (("abcd", "bcda"), 4),
     "8th of 20 moved to the top": (("abcdefghijklmnopqrst", "habcdefgijklmnopqrst"), 10),
 }
+LARGE = 200  # experiments with a hundred thousand people and no difference
 METHODS = ("team_draft", "optimized", "probabilistic", "pairwise_preference")
 
 
@@ -41,6 +42,8 @@ def _ab_nulls(quick: bool) -> Iterator[Cell]:
     sites += [Site(2000, share=0.9), Site(4000, trait="rare", share=0.9), Site(2000, "heavy", "same")]
     for site in sites:
         yield from _ab_cells(site, runs(quick))
+    if not quick:
+        yield from _ab_cells(Site(100_000), LARGE)
     for confidence in (0.9, 0.99):
         yield from _ab_cells(Site(2000), runs(quick), confidence)
 
@@ -173,6 +176,7 @@ def _divisions(quick: bool) -> Iterator[Cell]:
         (0.5, 0.5, 20_000),
         (0.9, 0.9, 20_000),
         (0.5, 0.45, 5000),
+        *([] if quick else [(0.5, 0.49, 100_000)]),
         (0.9, 0.88, 10_000),
     ):
         rng = np.random.default_rng([people, int(100 * true)])

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaln
 
+from naive import mixture_reach
 from rankloop.interleaving import ab_verdict, always_valid, sample_ratio
 from rankloop.interleaving.sequential.people import People, first_pages, person_codes
 
-CAUTION, WIDER = 1.1, 1.07
+WIDER = 1.07
 
 
 def variance(values):
@@ -42,8 +43,7 @@ def naive(values, arms, users, planned=None, confidence=0.95):
     )
     if planned is None:
         first = [seen[0] for seen in pages.values()]
-        ratio = 4 * variance([*first, 0, 1]) / v / 300
-        half = sqrt(v * (1 + 1 / ratio) * (log(1 + ratio) + 2 * log(CAUTION / (1 - confidence))))
+        half = mixture_reach(v, 4 * variance([*first, 0, 1]) / v, 1 - confidence)
     else:
         z = NormalDist().inv_cdf(1 - (1 - confidence) / 4)
         half = WIDER * z * sqrt(v / ((len(a) + len(b)) / planned))

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from naive import mixture_reach
 from rankloop.data import synthetic
 from rankloop.interleaving import (
     Duel,
@@ -147,8 +148,8 @@ def test_every_look_equals_a_plain_loop(seed):
         n = len(means)
         extended = np.var([*means, -largest, largest], ddof=1) / (n + 2)
         v = max(np.var(means, ddof=1) / n if n > 1 else 0.0, extended)
-        r = np.var([*(one[0] for one in seen.values()), -largest, largest], ddof=1) / v / 300
-        half = np.sqrt(v * (1 + 1 / r) * (np.log(1 + r) + 2 * np.log(1.1 / 0.05)))
+        information = np.var([*(one[0] for one in seen.values()), -largest, largest], ddof=1) / v
+        half = mixture_reach(v, information, 0.05)
         assert found.differences[page] == pytest.approx(np.mean(means), abs=1e-9)
         assert found.lows[page] == pytest.approx(max(np.mean(means) - half, -largest), abs=1e-9)
         assert found.highs[page] == pytest.approx(min(np.mean(means) + half, largest), abs=1e-9)

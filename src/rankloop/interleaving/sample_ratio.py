@@ -8,15 +8,15 @@ from numpy.typing import ArrayLike
 __all__ = ["SampleRatio", "sample_ratio"]
 
 STRENGTH = 1000.0  # of the prior around the intended share, in people
-ALARM = 1000.0  # the evidence at which a mismatch is certain enough to stop a verdict
+ALARM = 2000.0  # the evidence at which a mismatch is certain enough to stop a verdict
 
 
 @dataclass(frozen=True, slots=True)
 class SampleRatio:
     """The share of people in the first arm, beside the intended one, and the evidence that they differ.
 
-    `evidence` is the largest likelihood ratio at any look so far; without a mismatch it ever reaches 1,000
-    with probability 1/1,000 at most.
+    `evidence` is the largest likelihood ratio at any look so far; without a mismatch it ever reaches 2,000
+    with probability 1/2,000 at most.
     """
 
     share: float
@@ -39,7 +39,7 @@ def sample_ratio(in_first: ArrayLike, *, share: float = 0.5) -> SampleRatio:
 
     .. math:: E = s^{-a} (1 - s)^{-b} B(1000 s + a, 1000 (1 - s) + b) / B(1000 s, 1000 (1 - s))
 
-    with a and b people in the arms so far. A true 48 % in place of 50 is found after about 9,600 people.
+    with a and b people in the arms so far. A true 48 % in place of 50 is found after about 11,000 people.
 
     >>> print(sample_ratio([True, False] * 500))
     50.0% of people in the first arm, 50.0% intended: as intended

@@ -57,7 +57,7 @@ class Gate:
 
     >>> gate = Gate()
     >>> str(gate.decide([1] * 250 + [-1] * 50))
-    'deploy: mean difference of credit in [+0.507, +0.827] after 300 people'
+    'deploy: mean difference of credit in [+0.507, +0.826] after 300 people'
     """
 
     def __init__(self, *, confidence: float = 0.95, margin: float = 0.0, no_worse: bool = False) -> None:

@@ -9,8 +9,8 @@ from rankloop._arrays import Bools, Floats
 __all__ = ["LEAST_PEOPLE", "Course", "mixture", "planned_people"]
 
 LEAST_PEOPLE = 100  # effective people, below which no winner is named
-HORIZON = 300.0  # people with one page each, around which the mixture is sharpest
-CAUTION = 1.1  # how much smaller than 1 - confidence the error of the ideal process is kept
+HORIZONS = {300.0: 10 / 11, 10_000.0: 1 / 11}  # people around which the mixture is sharpest, and weights
+STEPS = 4  # of Newton's method; three give double precision
 WIDER = 1.07  # the same for a planned number of people, as a factor of the boundary
 
 
@@ -33,21 +33,43 @@ class Course:
 def mixture(
     difference: Floats, variance: Floats, information: Floats, ready: Bools, error: float, largest: Floats
 ) -> Course:
-    r"""For any number of looks: Robbins' normal mixture.
+    r"""For any number of looks: Robbins' normal mixture, of two widths.
 
-    With V the variance of the difference d and r the information, in units of `HORIZON` people with one
-    page each,
+    With V the variance of the difference d, and r the information in units of h people with one page each,
 
-    .. math:: \Lambda = \frac{1}{\sqrt{1 + r}} \exp\frac{d^2}{2 V (1 + 1/r)}
+    .. math:: \Lambda = \sum_h w_h \frac{1}{\sqrt{1 + r_h}} \exp\frac{d^2}{2 V (1 + 1/r_h)}
 
     is for a Brownian motion a martingale with mean 1, so it ever reaches 1/error with probability `error`.
+    The first width serves experiments of some thousand people, for whom the second, with a small weight,
+    leaves something of `error` unspent; it lowers the boundary for a hundred thousand.
     """
     variance = np.maximum(variance, 1e-300)
-    ratio = np.maximum(information / HORIZON, 1e-300)
-    wider = variance * (1 + 1 / ratio)
-    half = np.sqrt(wider * (np.log1p(ratio) + 2 * np.log(CAUTION / error)))
-    log_p = np.log(CAUTION) - (difference**2 / wider - np.log1p(ratio)) / 2
-    return _course(difference, half, np.exp(np.minimum(log_p, 0.0)), ready, largest)
+    parts = []
+    for people, weight in HORIZONS.items():
+        ratio = np.maximum(information / people, 1e-300)
+        parts.append((ratio / (1 + ratio), np.log(weight) - np.log1p(ratio) / 2))
+    evidence, _ = _log_sum(difference**2 / (2 * variance), parts)
+    half = np.sqrt(2 * variance * _reaching(-np.log(error), parts))
+    return _course(difference, half, np.exp(np.minimum(-evidence, 0.0)), ready, largest)
+
+
+def _log_sum(x: Floats, parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """The logarithm of the sum of exp(slope x + start) over the parts, and its derivative by x."""
+    exponents = [slope * x + start for slope, start in parts]
+    most = np.maximum.reduce(exponents)
+    terms = [np.exp(one - most) for one in exponents]
+    total = np.sum(terms, axis=0)
+    rise = np.sum([slope * term for (slope, _), term in zip(parts, terms, strict=True)], axis=0)
+    return most + np.log(total), rise / total
+
+
+def _reaching(wanted: float, parts: list[tuple[Floats, Floats]]) -> Floats:
+    """The x at which `_log_sum` is `wanted`; it is convex, so Newton's method falls to it from above."""
+    x: Floats = np.minimum.reduce([(wanted - start) / slope for slope, start in parts])
+    for _ in range(STEPS):
+        value, rise = _log_sum(x, parts)
+        x = x - (value - wanted) / rise
+    return x
 
 
 def planned_people(
