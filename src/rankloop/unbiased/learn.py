@@ -256,6 +256,11 @@ def _stacked(
     found = stacked(log, seen, given, lines, **options, larger=more, network=networks)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")
+    if found.logger > 0:
+        notes.append(
+            "by the clicks alone, what was shown would be worse than what was not, which is selection bias: "
+            f"documents that were not shown count as irrelevant, with {found.logger:.0%} of the weight"
+        )
     selection = out_of_fold(log, found, given)
     notes += _doubt(selection)
     chosen = f"a stack of {len(found.weights)} corrections"

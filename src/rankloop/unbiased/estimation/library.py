@@ -21,6 +21,7 @@ from rankloop.unbiased.estimation.two_towers import TwoTowers
 from rankloop.unbiased.likelihood import LEARNED, boosted
 
 __all__ = [
+    "ALL",
     "FOLDS",
     "HALF",
     "Correction",
@@ -35,6 +36,7 @@ __all__ = [
 
 FOLDS = 3  # of whole queries, with the usual budget
 HALF = 0.5  # the power of a curve that corrects by half
+ALL = "all documents"  # the end of the names of members that also see documents that were never shown
 GAIN = LambdaRank(metric="dcg", gain="linear")
 
 Member = LambdaMART | Straight | Ensemble
@@ -75,7 +77,7 @@ def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
     found["two towers"] = _two_towers(seen, shapes.lines)
     found["plain leaves, two towers"] = _two_towers(seen, shapes.plain)
     found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
-    found["pairs, half, all documents"] = _all_documents(half, shapes.pairs)
+    found[f"pairs, half, {ALL}"] = _all_documents(half, shapes.pairs)
     return found
 
 

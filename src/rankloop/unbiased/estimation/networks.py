@@ -12,7 +12,7 @@ from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import Evidence
 from rankloop.unbiased.estimation.held_out import tempered
 from rankloop.unbiased.estimation.labels import rows_of
-from rankloop.unbiased.estimation.library import HALF, Correction, all_documents
+from rankloop.unbiased.estimation.library import ALL, HALF, Correction, all_documents
 from rankloop.unbiased.estimation.network_likelihood import MOST, NumberedLikelihood
 from rankloop.unbiased.estimation.not_shown import as_if_shown
 from rankloop.unbiased.likelihood import LEARNED
@@ -52,7 +52,7 @@ def few_networks(seen: Evidence, again: Evidence, lines: LambdaMART, seed: int) 
         networks_of(some, "quantile", lines.threads, features, [seed], training)
         for some in (again, as_if_shown(half))
     )
-    return {NETWORK: one, f"{NETWORK}, half, all documents": all_documents(half, other)}
+    return {NETWORK: one, f"{NETWORK}, half, {ALL}": all_documents(half, other)}
 
 
 def networks_of(

@@ -15,7 +15,17 @@ from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
 from rankloop.unbiased.estimation.labels import rows_of
-from rankloop.unbiased.estimation.library import FOLDS, Correction, fitted, fold_of, in_folds, library, more
+from rankloop.unbiased.estimation.left_out import say_of_the_logger
+from rankloop.unbiased.estimation.library import (
+    ALL,
+    FOLDS,
+    Correction,
+    fitted,
+    fold_of,
+    in_folds,
+    library,
+    more,
+)
 from rankloop.unbiased.estimation.networks import few_networks
 from rankloop.unbiased.estimation.one_forest import one_forest
 from rankloop.unbiased.estimation.stack import Clicked, agreement, curve_of_stack, scale_of
@@ -40,8 +50,8 @@ class Stacked:
 
     `relevance` are these scores as probabilities, `weights` shares by correction, `costs` the cost of the
     held-out clicks by each correction alone and by all together, `trust` is the share of irrelevant documents
-    that are clicked at each rank once seen, `power` that of the curve, and `learned` says whether the curve
-    was.
+    that are clicked at each rank once seen, `power` that of the curve, `learned` says whether the curve
+    was, and `logger` is the say of what was left out.
     """
 
     ranker: Ranker
@@ -55,6 +65,7 @@ class Stacked:
     costs: dict[str, float]
     power: float
     learned: bool
+    logger: float
 
 
 class Larger(NamedTuple):
@@ -84,7 +95,9 @@ def stacked(
     `given` is kept). The curve of the stack, tempered, then makes four more corrections, and the weights are
     fitted again; with `network`, networks join them. Where people stop reading, only
     impressions without a click above them count: there, examination does not depend on what was clicked.
-    What has weight is trained on all queries and added up to one forest, with networks beside it.
+    A sum by which the documents shown were worse than those left out gets more of the members that know what
+    was left out (`say_of_the_logger`). What has weight is trained on all queries and added up to one forest,
+    with networks beside it.
     """
     if lines.backend != "lightgbm":
         raise ValueError(
@@ -112,12 +125,16 @@ def stacked(
     z, weights, clicked = scores / scale, found.clicked.weights, found.clicked
     weights = weights if weights.any() else np.full(len(corrections), 1 / len(corrections))
     weights = np.where((weights < SMALL * weights.sum()) | (scale < FLAT), 0.0, weights)
+    total = _held_out(z, found.weighed, fold_of(seen, seed, folds))
+    apart = np.array([name.endswith(ALL) for name in corrections]) & (scale >= FLAT)
+    left = weights.sum() * apart / max(int(apart.sum()), 1)
+    say = say_of_the_logger(seen, total, z @ left)
+    weights, total = (1 - say) * weights + say * left, (1 - say) * total + say * (z @ left)
     if larger is not None:
         corrections |= larger.corrections(again, range(seed, seed + larger.seeds))
     share = weights / weights.sum()
     used = {name: float(one) for name, one in zip(corrections, share, strict=True) if one > 0}
     final = _biased(seen, clicked, found.power) if learn else seen
-    total = _held_out(z, found.weighed, fold_of(seen, seed, folds))
     calibrated = curve_of_stack(total[:, None], final, curve=False)
     return Stacked(
         _sum_of(corrections, used, weights / scale, final),
@@ -131,6 +148,7 @@ def stacked(
         {"stack": clicked.cost} | _alone(z, list(corrections), found.weighed),
         found.power,
         learn,
+        say,
     )
 
 
