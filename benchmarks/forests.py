@@ -1,11 +1,12 @@
 """What one forest lacks beside the best library: LambdaMART's defaults, with one thing changed at a time.
 
-    python benchmarks/forests.py [--seeds 3] [--resume FILE]
+    python benchmarks/forests.py [--seeds 3] [--stopping] [--resume FILE]
 
 The development sets of auto_lab/sets.py, drawn or divided anew for each seed; training stops by the
 validation queries, and test NDCG@10 is shown as the difference from the defaults. `sampled` is a learning
 rate of 0.05, 15 leaves, 60 % of the features and 80 % of the queries for each tree; `per split` samples the
-features for each split instead. The error of a mean is that over sets and seeds.
+features for each split instead. `--stopping` compares rules of stopping alone. `rounds` are those that
+training takes, beside the defaults; the error of a mean is that over sets and seeds.
 """
 
 import argparse
@@ -56,53 +57,68 @@ CHANGES: dict[str, dict[str, Any]] = {
         "leaves": 64,
     },
 }
+STOPPING: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "patience of 100 rounds": {"patience": 100},
+    "smoothed": {"stopping": "smoothed"},
+    "smoothed, patience of 30 rounds": {"stopping": "smoothed", "patience": 30},
+}
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seeds", type=int, default=3)
+    options.add_argument("--stopping", action="store_true")
     options.add_argument("--resume", type=Path)
     asked = options.parse_args()
     warnings.simplefilter("ignore")
-    done: dict[str, float] = {}
+    table, changes = ("stopping", STOPPING) if asked.stopping else ("changes", CHANGES)
+    done: dict[str, list[float]] = {}
     if asked.resume and asked.resume.exists():
         done = json.loads(asked.resume.read_text())
     for name, make in DEVELOPMENT.items():
         for seed in range(asked.seeds):
-            missing = [what for what in CHANGES if f"{name}/{seed}/{what}" not in done]
+            missing = [what for what in changes if f"{name}/{seed}/{what}" not in done]
             sets = make(seed)[0] if missing else None
             for what in missing:
                 assert sets is not None
-                done[f"{name}/{seed}/{what}"] = fitted(CHANGES[what], *sets)
+                done[f"{name}/{seed}/{what}"] = fitted(changes[what], *sets)
                 if asked.resume:
                     asked.resume.write_text(json.dumps(done))
-    print(f"{'':<44}" + "".join(f"{name[:12]:>14}" for name in DEVELOPMENT) + f"{'mean':>18}")
-    for what in CHANGES:
-        show(what, done, asked.seeds)
+    print(f"{'':<44}{'rounds':>8}" + "".join(f"{name[:12]:>14}" for name in DEVELOPMENT) + f"{'mean':>18}")
+    for what in changes:
+        show(table, what, done, asked.seeds)
 
 
 def fitted(
     change: dict[str, Any], train: RankingDataset, valid: RankingDataset, test: RankingDataset
-) -> float:
-    """The metric on the test queries."""
+) -> list[float]:
+    """The metric on the test queries, and the rounds that training took."""
     params = {name: value for name, value in change.items() if name != "by_query"}
     view = View(by_query=varying_features(train, train.n_features)) if "by_query" in change else View()
     ranker = rl.LambdaMART(trees=1500, threads=1, **params).fit(view.data(train), view.data(valid))
-    return float(np.nanmean(METRIC(ranker.predict(view.data(test)), test.y, test.offsets)))
+    return [
+        float(np.nanmean(METRIC(ranker.predict(view.data(test)), test.y, test.offsets))),
+        len(ranker.curve_),
+    ]
 
 
-def show(what: str, done: dict[str, float], seeds: int) -> None:
-    """One line: the values of the defaults, or the differences from them."""
-    values = np.array([[done[f"{name}/{seed}/{what}"] for seed in range(seeds)] for name in DEVELOPMENT])
-    if what != "defaults":
-        values -= [[done[f"{name}/{seed}/defaults"] for seed in range(seeds)] for name in DEVELOPMENT]
+def show(table: str, what: str, done: dict[str, list[float]], seeds: int) -> None:
+    """One line: the values of the defaults, or the differences from them, and the rounds as a ratio."""
+    plain, found = (
+        np.array([[done[f"{name}/{seed}/{one}"] for seed in range(seeds)] for name in DEVELOPMENT])
+        for one in ("defaults", what)
+    )
+    rounds = float(found[..., 1].sum() / plain[..., 1].sum())
+    values = found[..., 0] if what == "defaults" else (found - plain)[..., 0]
     form = ".4f" if what == "defaults" else "+.4f"
     by_set = dict(zip(DEVELOPMENT, values.mean(axis=1).tolist(), strict=True))
     error = float(values.std(ddof=1) / np.sqrt(values.size)) if what != "defaults" else None
     cells = {name: format(value, form) for name, value in by_set.items()}
     mean = format(float(values.mean()), form) + ("" if error is None else f" ± {error:.4f}")
-    record("changes", what=what, mean=mean, **cells)
-    print(f"{what:<44}" + "".join(f"{cell:>14}" for cell in cells.values()) + f"{mean:>18}", flush=True)
+    record(table, what=what, rounds=format(rounds, ".2f"), mean=mean, **cells)
+    line = f"{what:<44}{rounds:>8.2f}" + "".join(f"{cell:>14}" for cell in cells.values())
+    print(f"{line}{mean:>18}", flush=True)
 
 
 if __name__ == "__main__":
