@@ -301,9 +301,12 @@ LAYOUTS = {
             "same 1,000": "{same:.3f}",
         }
     ),
-    "search_latency/100000 documents": Layout(
-        {"": "{stage}", "p50, ms": "{p50:.2f}", "p99, ms": "{p99:.2f}"}, STAGES
-    ),
+    **{
+        f"search_latency/{documents} documents": Layout(
+            {"": "{stage}", "p50, ms": "{p50:.2f}", "p99, ms": "{p99:.2f}"}, STAGES
+        )
+        for documents in (100_000, 1_000_000)
+    },
     **{
         f"scarce_labels/{name}": Layout(
             {
