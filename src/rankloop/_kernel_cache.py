@@ -16,7 +16,7 @@ __all__ = ["KernelCache", "fingerprint"]
 caching: Any = _caching  # numba types only parts of itself
 
 
-class KernelCache(caching.FunctionCache):  # type: ignore[misc]
+class KernelCache(caching.FunctionCache):  # type: ignore[misc]  # its base is Any
     """Numba's cache with another key: numba's own looks at the file of the kernel alone.
 
     The key is found at the first call, when all functions that the kernel calls are defined, and is a part

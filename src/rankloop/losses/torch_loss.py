@@ -36,7 +36,7 @@ def torch_loss(given: str | Loss) -> Callable[..., Any]:
 def _function() -> Any:
     torch = require("torch", "neural")
 
-    class RankingLoss(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    class RankingLoss(torch.autograd.Function):  # type: ignore[misc,name-defined]  # torch is Any
         @staticmethod
         def forward(ctx: Any, scores: Any, chosen: Loss, labels: Any, offsets: Any, weights: Any) -> Any:
             value, gradient, edges = _evaluate(torch, scores, chosen, labels, offsets, weights)

@@ -68,4 +68,4 @@ def _rank_once(lists: MetricLists, wanted: list[Metric]) -> None:
         depths = [
             one.k if one.measure.reads == "top" else None for one in wanted if one.options.get("ties") == ties
         ]
-        lists.ranked(ties, None if None in depths else max(depths))  # type: ignore[type-var]
+        lists.ranked(ties, None if None in depths else max(depth for depth in depths if depth is not None))

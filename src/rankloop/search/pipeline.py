@@ -59,7 +59,7 @@ class Pipeline(Stage):
             given.query.check_time()
             if after_stage is not None:
                 after_stage(stage)
-        return given  # type: ignore[no-any-return]
+        return cast(Candidates, given)
 
     def __repr__(self) -> str:
         return " >> ".join(map(repr, self.stages))

@@ -66,7 +66,8 @@ def goals(
 def _examination(log: ClickLog, data: RankingDataset, propensity: ClickBias) -> Floats:
     """The divisor of each impression."""
     if by_page(propensity):
-        return np.maximum(propensity.conditional_examination(log, data), 1e-9)  # type: ignore[union-attr]
+        chance = propensity.conditional_examination(log, data)  # type: ignore[union-attr]  # by page: it has it
+        return np.maximum(chance, 1e-9)
     if not by_rank(propensity):
         raise ValueError("goals of several layouts are corrected one layout at a time; select its pages")
     bias = bias_of(propensity, log.n_positions)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankloop._arrays import Array, Floats, Ints, Ints32
-from rankloop.data.columns.check import as_given
+from rankloop.data.columns.check import ids
 
 __all__ = [
     "Coded",
@@ -74,36 +74,13 @@ def code(values: Array) -> Coded:
     return Coded(table, place.astype(np.int32))
 
 
-def ids(values: ArrayLike, rows: int, name: str) -> Array:
-    """Ids as int64, or as text if they are not integers or do not fit."""
-    array = as_given(values)
-    if array.ndim != 1 or len(array) != rows:
-        raise ValueError(f"{name} needs one id per impression ({rows}), got shape {array.shape}")
-    if array.dtype.kind in "iub":
-        fits = array.dtype != np.uint64 or not np.any(array >= 2**63)
-        return array.astype(np.int64 if fits else np.str_)
-    if array.dtype.kind == "f":
-        if not np.all(np.isfinite(array)):
-            raise ValueError(f"{name} is missing in row {int(np.argmin(np.isfinite(array)))}")
-        if np.all((array == np.round(array)) & (np.abs(array) < 2**63)):
-            return array.astype(np.int64)
-    if array.dtype.kind == "O":
-        listed = array.tolist()
-        absent = np.array([value is None or value != value for value in listed], bool)
-        if absent.any():
-            raise ValueError(f"{name} is missing in row {int(absent.argmax())}")
-        if all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in listed):
-            return array.astype(np.int64)
-    return array.astype(np.str_)
-
-
 def coded_ids(values: "ArrayLike | Coded", rows: int, name: str) -> Coded:
     """Ids as codes; those that are coded already stay as they are."""
     if isinstance(values, Coded):
         if len(values) != rows:
             raise ValueError(f"{name} needs one id per impression ({rows}), got {len(values)}")
         return values
-    return code(ids(values, rows, name))
+    return code(ids(values, rows, name, "impression"))
 
 
 def whole(values: ArrayLike, rows: int, name: str) -> Ints32:

@@ -31,4 +31,4 @@ def reporting(member: Member, module: str) -> Iterator[None]:
     try:
         yield
     finally:
-        where.progress = drawn  # type: ignore[attr-defined]
+        where.progress = drawn  # type: ignore[attr-defined]  # as above

@@ -163,11 +163,15 @@ def one_per_query(by_row: Any, grouping: Grouping, problem: str, advice: str) ->
     return per_query
 
 
-def ids(values: ArrayLike, rows: int, name: str) -> Array:
-    """Ids as int64 where all are whole numbers that fit, else as text."""
+def ids(values: ArrayLike, rows: int, name: str, each: str = "row") -> Array:
+    """Ids as int64 where all are whole numbers that fit, else as text; `each` is what has one.
+
+    >>> ids(np.array([3, 2**40], object), 2, "qid"), ids(["a", 3], 2, "qid")
+    (array([            3, 1099511627776]), array(['a', '3'], dtype='<U21'))
+    """
     array = as_given(values)
     if array.ndim != 1 or len(array) != rows:
-        raise ValueError(f"{name} needs one id per row ({rows}), got shape {array.shape}")
+        raise ValueError(f"{name} needs one id per {each} ({rows}), got shape {array.shape}")
     if array.dtype.kind in "iub":
         fits = array.dtype != np.uint64 or not np.any(array >= 2**63)
         return array.astype(np.int64 if fits else np.str_)
@@ -177,9 +181,12 @@ def ids(values: ArrayLike, rows: int, name: str) -> Array:
         if np.all((array == np.round(array)) & (np.abs(array) < 2**63)):
             return array.astype(np.int64)
     if array.dtype.kind == "O":
-        absent = np.array([_absent(value) for value in array.tolist()], bool)
+        listed = array.tolist()
+        absent = np.array([_absent(value) for value in listed], bool)
         if absent.any():
             raise ValueError(f"{name} is missing in row {int(absent.argmax())}")
+        if all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in listed):
+            return array.astype(np.int64)
     if array.dtype.kind == "T":
         array = np.array(array.tolist(), dtype=object)
     return array.astype(np.str_)

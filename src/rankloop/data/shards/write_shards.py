@@ -73,7 +73,11 @@ def write_shards(
         elif paths is not None and (kind := _kind(paths)) in ("svmlight", "saved"):
             _of_dataset(_mapped(paths, kind, Path(scratch)), folder, number)
         else:
-            frames = map(_frame, source) if paths is None else _tables(paths, kind)  # type: ignore[arg-type]
+            frames = (
+                map(_frame, source)  # type: ignore[arg-type]  # no paths: it is tables
+                if paths is None
+                else _tables(paths, kind)
+            )
             names = {qid: "qid", label: "label", docid: "docid"}
             _of_frames(frames, folder, number, Spill(Path(scratch), number, memory), names)
     return open_shards(target)

@@ -162,7 +162,7 @@ def _packed(path: Path, suffix: str) -> Iterator[BinaryIO]:
     with open(path, "wb") as raw:
         if suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
+                yield packed  # type: ignore[misc]  # a GzipFile writes bytes
         elif suffix == ".zst":
             import zstandard
 

@@ -1,5 +1,6 @@
 """Triton where it is installed: modules with kernels import everywhere, kernels run only on CUDA.
 
+Triton gives the parameters of a kernel their types, so that kernels have no annotations (`no-untyped-def`).
 With TRITON_INTERPRET=1 in the environment the kernels run on the CPU, slowly: that is how they are tested.
 """
 

@@ -108,7 +108,7 @@ def _labels_between(chosen: Loss) -> tuple[float, float]:
     gain = getattr(chosen, "gain", "linear")
     highest = len(gain) - 1.0 if isinstance(gain, tuple) else HIGHEST
     if getattr(chosen, "max_label", None) is not None:
-        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]
+        highest = min(highest, chosen.max_label)  # type: ignore[attr-defined]  # it has, see above
     return -_LARGEST if chosen.signed_labels else 0.0, highest
 
 

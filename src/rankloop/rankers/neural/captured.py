@@ -48,7 +48,7 @@ class CapturedSteps:
 
     def __init__(self, work: Work) -> None:
         self.lists, self.loss, self.optimizer, self.score = work
-        self.stream = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]
+        self.stream = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]  # of torch
         self.total = torch.zeros((), dtype=torch.float64, device=work.lists.device)
         self.sizes: dict[tuple[int, int], _Size] = {}
 

@@ -39,7 +39,7 @@ class FusedSteps(CapturedSteps):
     def __init__(self, work: Work, scorer: MLP) -> None:
         super().__init__(work)
         self.layers, self.head = _layers(scorer), scorer.head
-        self.beside = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]
+        self.beside = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]  # of torch
         self.flat = _Flat(list(scorer.parameters()), work.optimizer)
         self.held: list[Any] = []
 

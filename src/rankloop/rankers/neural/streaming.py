@@ -48,7 +48,7 @@ class _PinnedSender(_Sender):
         super().__init__(host)
         self.device, self.pool = device, pool
         self.buffers = [torch.empty(most, host.shape[1], dtype=host.dtype, pin_memory=True) for _ in range(2)]
-        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # of torch
         self.in_flight: list[torch.cuda.Event] = []
 
     def send(self, rows: Tensor) -> tuple[Tensor, torch.cuda.Event | None]:

@@ -170,7 +170,7 @@ def _check_memory(train: RankingDataset, valid: RankingDataset | None, device: t
 def _one_batch(xgboost: Any, X: Tensor, about: dict[str, Any]) -> Any:
     """An iterator that hands XGBoost this one tensor, once in each pass."""
 
-    class OneBatch(xgboost.DataIter):  # type: ignore[misc]
+    class OneBatch(xgboost.DataIter):  # type: ignore[misc]  # xgboost is Any
         def __init__(self) -> None:
             self.given = False
             super().__init__(release_data=False)

@@ -134,7 +134,7 @@ class _Tokens:
                 self.known[word] = self._number(word, vocabulary)
             numbers = [self.known[word] for word in words]
             try:
-                self.ids.extend(numbers)  # type: ignore[arg-type]
+                self.ids.extend(numbers)  # type: ignore[arg-type]  # a tuple raises TypeError
                 self.positions.extend(range(start, start + len(numbers)))
             except TypeError:  # some word has several terms
                 del self.ids[len(self.positions) :]

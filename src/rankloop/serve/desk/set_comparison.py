@@ -99,7 +99,8 @@ class SetComparison:
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
         counts = {name: getattr(self, name) for name in ("wins", "losses", "ties")}
-        return json.loads(json.dumps(asdict(self) | counts).replace("NaN", "null"))  # type: ignore[no-any-return]
+        made: dict[str, Any] = json.loads(json.dumps(asdict(self) | counts).replace("NaN", "null"))
+        return made
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> "SetComparison":

@@ -192,8 +192,9 @@ class Learners:
         if found is None or found.winner != "floor":
             return False
         low, high = -100 * found.high, -100 * found.low
+        floor = model.learning.settings.floor  # type: ignore[union-attr]  # it learns: it has a verdict
         reason = (
-            f"{-100 * found.difference:.1f} % more pages of {model.learning.settings.floor} had a click "  # type: ignore[union-attr]
+            f"{-100 * found.difference:.1f} % more pages of {floor} had a click "
             f"({low:.1f} to {high:.1f} %, {sum(found.people):,} people)"
         )
         return self.stop(model, reason)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -83,4 +83,4 @@ def with_weights(ranker: "LinearRanker", weights: Sequence[float]) -> "LinearRan
     made: Any = learner.ranker
     if hasattr(ranker, "feature_names_in_"):
         made.feature_names_in_ = ranker.feature_names_in_
-    return made  # type: ignore[no-any-return]
+    return cast("LinearRanker", made)

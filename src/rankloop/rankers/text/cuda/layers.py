@@ -52,11 +52,11 @@ def encoded(bert: "Bert", tokens: Tensor, types: Tensor, places: Tensor, packed:
     tables = bert.words.weight, bert.positions.weight, bert.types.weight
     norm = bert.norm
     given = (tokens, places, types), norm, drops[0], dtype
-    x: Tensor = _Words.apply(*given, *tables, norm.weight, norm.bias)  # type: ignore[no-untyped-call]
+    x: Tensor = _Words.apply(*given, *tables, norm.weight, norm.bias)  # type: ignore[no-untyped-call]  # of torch
     halves = _halves(bert, dtype)
     for at, layer in enumerate(bert.layers):
         its = _Given(layer, halves[5 * at : 5 * at + 5], packed, drops[2 * at + 1], drops[2 * at + 2])
-        x = _Layer.apply(x, its, *_parameters(layer))  # type: ignore[no-untyped-call]
+        x = _Layer.apply(x, its, *_parameters(layer))  # type: ignore[no-untyped-call]  # of torch
     return x
 
 
