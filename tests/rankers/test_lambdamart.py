@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from members import LOSSES
 from rankloop import losses
 from rankloop._jit import thread_count
 from rankloop.data import Pairs, RankingDataset, synthetic
-from rankloop.losses import LambdaRank, Loss, RankNet
+from rankloop.losses import LambdaRank, RankNet
 from rankloop.metrics import evaluate, metric
 from rankloop.rankers import LambdaMART, load
 from rankloop.rankers.trees.callbacks import MLflow
@@ -47,10 +48,6 @@ def test_backends_learn_the_same_things(backend, loss):
     chosen = f"backend:{BACKENDS[backend]}" if loss == "own" else loss
     ranker = small(backend=backend, loss=chosen, trees=40).fit(TRAIN)
     assert evaluate(ranker, VALID, ["ndcg@10"]).mean["ndcg@10"] > 0.65
-
-
-MEMBERS = (getattr(losses, name) for name in losses.__all__)
-LOSSES = [one for one in MEMBERS if isinstance(one, type) and issubclass(one, Loss) and one is not Loss]
 
 
 @pytest.mark.parametrize("kind", LOSSES)

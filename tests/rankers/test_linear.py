@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 
+import members
 from rankloop import losses
 from rankloop.data import Pairs, RankingDataset, synthetic
 from rankloop.losses import loss
@@ -14,8 +15,7 @@ from rankloop.rankers.base.scale import Standard
 from rankloop.rankers.linear_ranker import _draws
 
 DATA = synthetic(n_queries=60, docs_per_query=8, n_features=4, seed=0).replace(feature_names=None)
-MEMBERS = [name for name in losses.__all__ if isinstance(getattr(losses, name), type)]
-LOSSES = [name for name in MEMBERS if issubclass(getattr(losses, name), losses.Loss) and name != "Loss"]
+LOSSES = [one.__name__ for one in members.LOSSES]
 
 
 def quality(ranker, data=DATA):

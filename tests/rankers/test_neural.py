@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rankloop import losses
+import members
 from rankloop.data import Pairs, RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers import NeuralRanker as AnyNeuralRanker
@@ -15,13 +15,7 @@ torch = pytest.importorskip("torch")
 
 NeuralRanker = partial(AnyNeuralRanker, device="cpu")  # what is exact there is close on CUDA
 
-LOSSES = [
-    name
-    for name in losses.__all__
-    if isinstance(found := getattr(losses, name), type)
-    and issubclass(found, losses.Loss)
-    and found is not losses.Loss
-]
+LOSSES = [one.__name__ for one in members.LOSSES]
 SCORERS = ("attention", "gam", "groupwise", "mlp")
 SMALL = {"attention": (32, 16), "gam": (16, 8), "groupwise": (64, 32), "mlp": (64, 32)}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import members
 import tiny_bert
-from rankloop import losses
 from rankloop.clicks import PBM
 from rankloop.clicks import simulate as simulated
 from rankloop.data import Pairs as Preferences
@@ -32,13 +32,7 @@ from rankloop.rankers.text.tokens import Pairs, Tokenizer  # noqa: E402
 
 QUICK = {"learning_rate": 3e-3, "epochs": 10, "batch_documents": 32, "dropout": 0.0, "device": "cpu"}
 CPU = torch.device("cpu")
-LOSSES = [
-    name
-    for name in losses.__all__
-    if isinstance(found := getattr(losses, name), type)
-    and issubclass(found, losses.Loss)
-    and found is not losses.Loss
-]
+LOSSES = [one.__name__ for one in members.LOSSES]
 
 
 @pytest.fixture(scope="module")

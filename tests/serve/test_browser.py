@@ -144,6 +144,12 @@ def settled(page):
     expect(page.locator(".results:not([data-impression=''])")).to_be_visible()
 
 
+def violations(page, source):
+    """What axe finds wrong with a page: the rule, and the first element."""
+    page.evaluate(source)
+    return page.evaluate("axe.run().then((one) => one.violations.map((v) => [v.id, v.nodes[0].html]))")
+
+
 def test_typing_clicking_and_coming_back_is_in_the_store(shop, browser):
     service = shop[0]
     with tab(browser, shop) as page:

@@ -21,7 +21,7 @@ from serve.running import TOKEN, another, on_a_port
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
 from playwright.sync_api import expect
 
-from serve.test_browser import CHROMIUM, PHONE, browser, documents, tab  # noqa: F401 - a fixture
+from serve.test_browser import CHROMIUM, PHONE, browser, documents, tab, violations  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 AXE = os.environ.get("RANKLOOP_AXE", "")
@@ -234,11 +234,7 @@ def test_axe_finds_nothing(desk, browser, scheme):  # noqa: F811
         wrong = {}
         for path in PLACES:
             page.goto(path)
-            page.evaluate(source)
-            found = page.evaluate(
-                "axe.run().then((one) => one.violations.map((v) => [v.id, v.nodes[0].html]))"
-            )
-            if found:
+            if found := violations(page, source):
                 wrong[path] = found
         assert wrong == {}
 

@@ -18,7 +18,7 @@ from serve.running import on_a_port, wait_until
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
 from playwright.sync_api import expect
 
-from serve.test_browser import CHROMIUM, PHONE, browser, rows, settled, shown, tab  # noqa: F401 - a fixture
+from serve.test_browser import CHROMIUM, PHONE, browser, rows, settled, shown, tab, violations  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 AXE = os.environ.get("RANKLOOP_AXE", "")
@@ -289,11 +289,7 @@ def test_axe_finds_nothing(shop, browser, scheme):  # noqa: F811
                 page.locator("#q").press_sequentially("running hat")
                 expect(page.locator("#suggestions [role=option]").first).to_be_visible()
                 page.keyboard.press("ArrowDown")
-            page.evaluate(source)
-            found = page.evaluate(
-                "axe.run().then((one) => one.violations.map((v) => [v.id, v.nodes[0].html]))"
-            )
-            if found:
+            if found := violations(page, source):
                 wrong[path] = found
         assert wrong == {}
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from rankloop.clicks import PBM, ClickLog, aggregate, simulate
-from rankloop.data import RankingDataset
 from rankloop.metrics import ndcg
 from rankloop.rankers import LambdaMART, LinearRanker
 from rankloop.unbiased import DCG, candidates, learn, naive
 from rankloop.unbiased.estimation.evidence import evidence
 from rankloop.unbiased.estimation.held_out import first_unless_beaten
 from rankloop.unbiased.estimation.informative import informative
+from unbiased.worlds import two_features
 
 RANKERS = candidates(trees=40, threads=1)
 ONE = {"one": RANKERS["linear leaves"]}
@@ -19,11 +19,7 @@ THETA = 1.0 / np.arange(1, 11)
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(3000, 4)).astype(np.float32)
-    worth = X[:, 0] + 0.7 * X[:, 1]
-    y = np.searchsorted(np.quantile(worth, [0.5, 0.75, 0.88, 0.96]), worth)
-    return RankingDataset.from_groups(X, y, np.full(300, 10))
+    return two_features(queries=300)
 
 
 def quality(data, ranker):

@@ -28,6 +28,7 @@ from rankloop.unbiased import (
 from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import evidence
 from rankloop.unbiased.pair_debias_ranker import DebiasedPairs
+from unbiased.worlds import two_features
 
 K = 8
 THETA = 1.0 / np.arange(1, K + 1)
@@ -37,12 +38,8 @@ USER = PBM(examination=THETA, attraction=attraction_by_grade())
 @pytest.fixture(scope="module")
 def world():
     """Two features make relevance; a weak logger follows a third, so that position says nothing of it."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 4)).astype(np.float32)
-    worth = X[:, 0] + 0.7 * X[:, 1]
-    y = np.searchsorted(np.quantile(worth, [0.5, 0.75, 0.88, 0.96]), worth)
-    data = RankingDataset.from_groups(X, y, np.full(400, 10))
-    log = simulate(data, logging_policy=X[:, 2], user=USER, sessions=20_000, k=K, seed=0)
+    data = two_features(queries=400)
+    log = simulate(data, logging_policy=data.X[:, 2], user=USER, sessions=20_000, k=K, seed=0)
     return data, log
 
 

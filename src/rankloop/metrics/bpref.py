@@ -8,23 +8,16 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop._jit import kernel
 from rankloop.lists import Ranked
-from rankloop.metrics.kernels.columns import JudgedPool
-from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.lists import Values
 from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.top_relevant import JudgedRelevant, TopRelevant
 
 __all__ = ["bpref"]
 
 
 @measure("bpref")
 def bpref(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    relevance_threshold: float = 1,
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[JudgedPool],
+    scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **options: Unpack[JudgedRelevant]
 ) -> Values:
     r"""bpref of each list (Buckley & Voorhees, 2004), which reads judged documents only.
 
@@ -39,12 +32,12 @@ def bpref(
     >>> bpref([4.0, 3.0, 2.0, 1.0], [0, 1, 0, 1], [0, 4], judged=[False, True, True, True])
     array([0.5])
     """
-    lists = MetricLists.of(scores, labels, offsets, **columns)
-    relevant = lists.relevant(relevance_threshold).number
+    top = TopRelevant(scores, labels, offsets, **options)
+    lists, relevant = top.lists, top.total.number
     irrelevant = lists.pool_holes.counts(lists.pool_offsets)[0] - relevant
-    most = np.minimum(relevant, irrelevant)
-    found = lists.fill(_preferences, lists.ranked_states(ties), np.float32(relevance_threshold), most)
-    return lists.blank(found / np.maximum(relevant, 1), relevant == 0, empty)
+    most, threshold = np.minimum(relevant, irrelevant), np.float32(top.relevance_threshold)
+    found = lists.fill(_preferences, lists.ranked_states(top.ties), threshold, most)
+    return top.blank(found / np.maximum(relevant, 1))
 
 
 @kernel

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop._jit import kernel, part
 from rankloop.lists import Ranked
-from rankloop.metrics.kernels.columns import JudgedPool
-from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.lists import Values
 from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.top_relevant import JudgedRelevant, TopRelevant
 
 __all__ = ["infap"]
 
@@ -20,14 +20,7 @@ EPSILON = 0.00001  # of trec_eval: smooths the share of relevant documents above
 
 @measure("infap")
 def infap(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    relevance_threshold: float = 1,
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[JudgedPool],
+    scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **options: Unpack[JudgedRelevant]
 ) -> Values:
     r"""infAP of each list (Yilmaz & Aslam, 2006): average precision from a judged sample of the pool.
 
@@ -42,10 +35,9 @@ def infap(
     >>> infap([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.])
     """
-    lists = MetricLists.of(scores, labels, offsets, **columns)
-    relevant = lists.relevant(relevance_threshold).number
-    found = lists.fill(_inferred, lists.ranked_states(ties), np.float32(relevance_threshold))
-    return lists.blank(found / np.maximum(relevant, 1), relevant == 0, empty)
+    top = TopRelevant(scores, labels, offsets, **options)
+    ranked, threshold = top.lists.ranked_states(top.ties), np.float32(top.relevance_threshold)
+    return top.blank(top.lists.fill(_inferred, ranked, threshold) / np.maximum(top.total.number, 1))
 
 
 @kernel

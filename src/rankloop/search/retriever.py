@@ -157,10 +157,9 @@ class Retriever(Stage):
         """The word scores of given documents; nan for those that are not in the index."""
         found = self.looked_up(given, ids)
         snapshot = found.snapshot
-        leaves = self._leaves(found)
         known = snapshot.rows_of([str(id) for id in ids])
         scores = np.full(len(known), np.nan)
-        scores[known >= 0] = self.model.score(snapshot, leaves, known[known >= 0])
+        scores[known >= 0] = self.model.score(snapshot, self._leaves(found), known[known >= 0])
         return scores
 
     def explain(self, given: str | Query, id: Any) -> list[Contribution]:

@@ -6,25 +6,38 @@ import numpy as np
 
 from rankloop._arrays import Ints
 from rankloop._options import passes_to
-from rankloop.metrics.kernels.columns import Columns, WeightedPool
+from rankloop.metrics.kernels.columns import Columns, JudgedPool, WeightedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.rank_sums import found_within
 from rankloop.metrics.kernels.relevant import Relevant
 
-__all__ = ["AtRank", "TopRelevant", "WeightedAtRank", "depths"]
+__all__ = ["AtRank", "JudgedRelevant", "TopRelevant", "WeightedAtRank", "WeightedRelevant", "depths"]
 
 
-class AtRank(TypedDict, total=False):
-    """Options of a metric that looks for relevant documents in the first `k` ranks.
+class OfRelevant(TypedDict, total=False):
+    """Options of a metric that looks for relevant documents.
 
     Labels from `relevance_threshold` on are relevant; `ties` is "average", "stable" or "worst"; `empty` is
     the value of a list with nothing relevant: "nan", "zero" or "one".
     """
 
-    k: int | None
     relevance_threshold: float
     ties: str
     empty: str
+
+
+class WeightedRelevant(OfRelevant, WeightedPool, total=False):
+    """The same with item weights and pools."""
+
+
+class JudgedRelevant(OfRelevant, JudgedPool, total=False):
+    """The same where not every document is judged."""
+
+
+class AtRank(OfRelevant, total=False):
+    """Options of a metric that looks for relevant documents in the first `k` ranks."""
+
+    k: int | None
 
 
 class WeightedAtRank(AtRank, WeightedPool, total=False):
@@ -32,7 +45,7 @@ class WeightedAtRank(AtRank, WeightedPool, total=False):
 
 
 class TopRelevant:
-    """Lists with the options of `AtRank`."""
+    """Lists with the options of a metric that looks for relevant documents, `AtRank` or without a cut-off."""
 
     @passes_to(MetricLists.__init__)
     def __init__(
