@@ -186,7 +186,8 @@ def _read(
             f"{rankloop.__version__}, which reads format {FORMAT}: upgrade rankloop"
         )
     if number < FORMAT:
-        raise ValueError(f"{name} was written by an older rankloop (format {number}); {again}")
+        anew = again.removeprefix("copy the file again, or ")  # a copy would be as old
+        raise ValueError(f"{name} was written by an older rankloop (format {number}); {anew}")
     raise ValueError(f"{name} holds a {found}, not a {kind}; {again}")
 
 
