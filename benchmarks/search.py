@@ -13,6 +13,7 @@ import re
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import bm25s
 import numpy as np
@@ -144,6 +145,17 @@ def beir(folder: Path) -> tuple[list, dict, dict]:
     return documents, {q["_id"]: q["text"] for q in lines("queries.jsonl") if q["_id"] in qrels}, qrels
 
 
+def content_queries(rng: Any, tokens: Any, words: Any, stopped: int, number: int) -> list[str]:
+    """Queries of two to five words of one document, none of the most frequent ones."""
+    queries: list[str] = []
+    while len(queries) < number:
+        content = np.unique(tokens[rng.integers(len(tokens))])
+        content = content[content >= stopped]
+        if len(content) > 6:
+            queries.append(" ".join(words[rng.choice(content, rng.integers(2, 6), replace=False)]))
+    return queries
+
+
 def speed(folder: Path, documents: int) -> None:
     rng = np.random.default_rng(SEED)
     share = 1 / np.arange(1, VOCABULARY + 1) ** 1.07
@@ -151,12 +163,7 @@ def speed(folder: Path, documents: int) -> None:
     tokens = np.split(rng.choice(VOCABULARY, ends[-1], p=share / share.sum()), ends[:-1])
     words = np.array([spelt(i) for i in range(VOCABULARY)])
     texts = [" ".join(words[part]) for part in tokens]
-    queries = []
-    while len(queries) < QUERIES:
-        content = np.unique(tokens[rng.integers(documents)])
-        content = content[content >= STOPPED]
-        if len(content) > 6:
-            queries.append(" ".join(words[rng.choice(content, rng.integers(2, 6), replace=False)]))
+    queries = content_queries(rng, tokens, words, STOPPED, QUERIES)
     plain = Analyser(None)
     print(
         f"\n1,000 of {documents:,} documents of about {TOKENS} words "

@@ -19,7 +19,7 @@ from rankloop.data import RankingDataset
 from rankloop.rankers import LambdaMART
 from rankloop.search import Analyser, Features, Index, first
 from results import benchmark, record
-from search import SEED, STOPPED, TOKENS, VOCABULARY, spelt
+from search import SEED, STOPPED, TOKENS, VOCABULARY, content_queries, spelt
 
 K, TREES, QUERIES, TITLE = 1000, 500, 200, 6
 
@@ -47,13 +47,7 @@ def corpus(folder: Path, documents: int) -> tuple[Index, list[str]]:
     )
     index.commit()
     index.compact()
-    queries = []
-    while len(queries) < QUERIES:
-        content = np.unique(tokens[rng.integers(documents)])
-        content = content[content >= STOPPED]
-        if len(content) > 6:
-            queries.append(" ".join(words[rng.choice(content, rng.integers(2, 6), replace=False)]))
-    return index, queries
+    return index, content_queries(rng, tokens, words, STOPPED, QUERIES)
 
 
 def report(index: Index, queries: list[str]) -> None:

@@ -11,11 +11,11 @@ __all__ = ["passes_to"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def passes_to(target: Callable[..., Any]) -> Callable[[F], F]:
-    """For a function with `**options: Unpack[Options]` that hands them to `target`.
+def passes_to(*targets: Callable[..., Any]) -> Callable[[F], F]:
+    """For a function with `**options: Unpack[Options]` that hands them to a target.
 
     Type checkers read the names and types from the TypedDict `Options`. `help` and `inspect.signature` show
-    them as parameters, with the defaults of `target`. Another keyword is refused as Python does it.
+    them as parameters, with the defaults of the targets. Another keyword is refused as Python does it.
 
     >>> from typing import TypedDict, Unpack
     >>> class Size(TypedDict, total=False):
@@ -32,7 +32,8 @@ def passes_to(target: Callable[..., Any]) -> Callable[[F], F]:
     """
 
     def shown(function: F) -> F:
-        own, taken = signature(function), signature(target).parameters
+        own = signature(function)
+        taken = {name: one for target in targets for name, one in signature(target).parameters.items()}
         made: list[Parameter] = []
         for one in own.parameters.values():
             if one.kind is Parameter.VAR_KEYWORD:

@@ -8,25 +8,16 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop.lists import Gain, discount, list_sums
 from rankloop.lists.gain import GainOption
-from rankloop.metrics.dcg import discounted_gain
-from rankloop.metrics.kernels.columns import JudgedPool
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.top_gain import JudgedGain, TopGain
 
 __all__ = ["infndcg"]
 
 
 @measure("infndcg", reads="top", bounded=False)
 def infndcg(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    k: int | None = None,
-    gain: GainOption = "exp2",
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[JudgedPool],
+    scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **options: Unpack[JudgedGain]
 ) -> Values:
     r"""Inferred NDCG of each list (after Yilmaz et al., 2008): a judged document stands for N / n.
 
@@ -41,13 +32,14 @@ def infndcg(
     >>> infndcg([3.0, 2.0, 1.0], [1, 0, 1], [0, 3], judged=[True, False, True]).round(4)
     array([1.0559])
     """
-    lists = MetricLists.of(scores, labels, offsets, **columns)
+    top = TopGain(scores, labels, offsets, **options)
+    lists, k, gain = top.lists, top.k, top.gain
     known, pooled = lists.pool_holes.counts(lists.pool_offsets)
     rate = pooled / np.maximum(known, 1)
-    found = rate * discounted_gain(lists, k, gain, ties)
+    found = rate * top.found()
     best = lists.shared(("inferred", k, str(gain)), lambda: _best(lists, k, gain, rate))
     with np.errstate(invalid="ignore"):
-        return lists.blank(found / best, best == 0, empty)
+        return lists.blank(found / best, best == 0, top.empty)
 
 
 def _best(lists: MetricLists, k: int | None, gain: GainOption, rate: Floats) -> Floats:

@@ -5,27 +5,15 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop.lists.gain import GainOption
-from rankloop.metrics.dcg import best_gain, discounted_gain
-from rankloop.metrics.kernels.columns import WeightedPool
-from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.lists import Values
 from rankloop.metrics.kernels.measure import measure
+from rankloop.metrics.kernels.top_gain import TopGain, WeightedGain
 
 __all__ = ["ndcg"]
 
 
 @measure("ndcg", reads="top")
-def ndcg(
-    scores: ArrayLike,
-    labels: ArrayLike,
-    offsets: ArrayLike,
-    *,
-    k: int | None = None,
-    gain: GainOption = "exp2",
-    ties: str = "average",
-    empty: str = "nan",
-    **columns: Unpack[WeightedPool],
-) -> Values:
+def ndcg(scores: ArrayLike, labels: ArrayLike, offsets: ArrayLike, **options: Unpack[WeightedGain]) -> Values:
     r"""NDCG of each list (Järvelin & Kekäläinen, 2002): DCG over the DCG of the best order.
 
     .. math:: \mathrm{NDCG@k} = \frac{\mathrm{DCG@k}}{\max \mathrm{DCG@k}},\quad
@@ -39,8 +27,7 @@ def ndcg(
     >>> ndcg([1.0, 1.0], [1, 0], [0, 2]).round(4)  # either order, half the time
     array([0.8155])
     """
-    lists = MetricLists.of(scores, labels, offsets, **columns)
-    made = discounted_gain(lists, k, gain, ties)
-    best = best_gain(lists, k, gain)
+    top = TopGain(scores, labels, offsets, **options)
+    best = top.best()
     with np.errstate(invalid="ignore"):
-        return lists.blank(made / best, best == 0, empty)
+        return top.lists.blank(top.found() / best, best == 0, top.empty)

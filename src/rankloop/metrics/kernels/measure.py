@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from rankloop._options import passes_to
 from rankloop.metrics.kernels.lists import MetricLists, Values
+from rankloop.metrics.kernels.top_gain import TopGain
 from rankloop.metrics.kernels.top_relevant import TopRelevant
 
 __all__ = ["MEASURES", "Measure", "measure", "over"]
@@ -41,7 +42,7 @@ def measure(
     """Register a metric under its own name and the names that strings use."""
 
     def register(function: F) -> F:
-        function = passes_to(TopRelevant.__init__)(function)
+        function = passes_to(TopRelevant.__init__, TopGain.__init__)(function)
         given = [p for p in signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         MEASURES[function.__name__] = Measure(
             function=function,

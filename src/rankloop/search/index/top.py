@@ -52,6 +52,13 @@ def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
     return float(last)
 
 
+@part
+def _room(k: int) -> tuple[Floats, Ints, Floats, Ints32]:
+    """Scores and documents of candidates; the scores of a block, and which of its documents have one."""
+    best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
+    return best, who, np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
+
+
 @inlined
 def _collect(
     block: Floats,
@@ -99,9 +106,8 @@ def top_sum(
     back to k whenever it is full.
     """
     docs, tf, lengths, starts, ends, field = postings
-    best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
+    best, who, block, touched = _room(k)
     size, matches, documents, bar = 0, 0, len(allowed), floor
-    block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
         last = min(documents, first + BLOCK)
@@ -146,9 +152,8 @@ def top_combined(
     are adjacent.
     """
     docs, tf, lengths, starts, ends, field = postings
-    best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
+    best, who, block, touched = _room(k)
     size, matches, documents, bar = 0, 0, len(allowed), floor
-    block, touched = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     one, having = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
