@@ -61,7 +61,7 @@ class BertShape:
             if type(size) is not int or not 1 <= size <= _LARGEST:
                 raise ValueError(f"config.json is not that of a BERT: its {name} is {size!r:.60}")
         if type(made.layer_norm_eps) not in (int, float):
-            raise ValueError("config.json is not that of a BERT: its layer_norm_eps is no number")
+            raise ValueError("config.json is not that of a BERT: its layer_norm_eps is not a number")
         one_of("hidden_act", made.hidden_act, _ACTIVATIONS)
         if made.hidden_size % made.num_attention_heads:
             raise ValueError(
