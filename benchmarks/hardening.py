@@ -1,13 +1,14 @@
 """What damage, crafted queries and ordinary searches meanwhile do to an index.
 
-python benchmarks/hardening.py [--documents 60000] [--cases 60]
+python benchmarks/hardening.py [damage] [attack] [--documents 60000] [--cases 240]
 
-Three tables: changed files by kind with what was noticed; the worst queries of 500 bytes; ordinary searches
-alone and while another thread sends the worst queries without a pause.
+Three tables: changed files by kind with what was noticed (`damage`); the worst queries of 500 bytes, and
+ordinary searches alone and while another thread sends the worst queries without a pause (`attack`).
 """
 
 import argparse
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -19,7 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from rankloop import _archive
-from rankloop.data import load_dataset, save_dataset, synthetic
+from rankloop.clicks import PBM
+from rankloop.clicks.load_model import load_model
+from rankloop.data import load_dataset, open_dataset, save_dataset, synthetic, write_dataset
 from rankloop.data.shards.shards import open_shards
 from rankloop.data.shards.write_shards import write_shards
 from rankloop.rankers import LinearRanker, load
@@ -39,13 +42,15 @@ REQUESTS = 150
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", choices=["damage", "attack", []], metavar="PART")
     parser.add_argument("--documents", type=int, default=60_000)
-    parser.add_argument("--cases", type=int, default=60)
+    parser.add_argument("--cases", type=int, default=240)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        damage(Path(folder), options.cases)
-        index, words = corpus(Path(folder), options.documents)
-        attack(index, words)
+        if "damage" in (options.parts or ["damage"]):
+            damage(Path(folder), options.cases)
+        if "attack" in (options.parts or ["attack"]):
+            attack(*corpus(Path(folder), options.documents))
 
 
 def damage(folder: Path, cases: int) -> None:
@@ -59,6 +64,9 @@ def damage(folder: Path, cases: int) -> None:
     save_dataset(data, folder / "set")
     write_shards(data, folder / "shards", shards=2)
     LinearRanker().fit(data).save(folder / "model")
+    PBM(examination=[1.0, 0.5], attraction=[0.1, 0.9]).save(folder / "clicks")
+    for suffix in ("gz", "zst"):
+        write_dataset(data, folder / f"text.{suffix}")
 
     def of_index() -> str:
         opened = Index.open(folder / "i")
@@ -75,36 +83,46 @@ def damage(folder: Path, cases: int) -> None:
         _archive.check(folder / "model")
         return repr(load(folder / "model").predict(data.X).tolist())
 
+    def of_clicks() -> str:
+        return repr(load_model(folder / "clicks").click_probability([1, 1]).tolist())
+
+    def of_text(suffix: str) -> str:
+        return repr(open_dataset(folder / f"text.{suffix}").X.tolist())
+
     table: dict[str, Counter[str]] = {}
     for kind, path, read in (
         ("index", folder / "i", of_index),
         ("data set", folder / "set", of_set),
         ("shards", folder / "shards", of_shards),
-        ("model", folder / "model", of_model),
+        ("ranker", folder / "model", of_model),
+        ("click model", folder / "clicks", of_clicks),
+        ("text in gzip", folder / "text.gz", lambda: of_text("gz")),
+        ("text in Zstandard", folder / "text.zst", lambda: of_text("zst")),
     ):
         wanted = read()
         for file in sorted(path.iterdir()) if path.is_dir() else [path]:
             if file.name == "lock" or not file.stat().st_size:
                 continue
             whole = file.read_bytes()
-            row = table.setdefault(f"{kind}: {file.name.partition('-')[0].partition('.')[0]}", Counter())
+            part = f": {re.sub('-[0-9a-f]+', '', file.name)}" if path.is_dir() else ""
+            row = table.setdefault(f"{kind}{part}", Counter())
             for _, changed in damages(whole, cases, seed=SEED):
                 file.write_bytes(changed)
                 try:
-                    row["unnoticed" if read() == wanted else "another answer"] += 1
+                    row["the same answer" if read() == wanted else "another answer"] += 1
                 except (ValueError, FileNotFoundError):
                     row["noticed"] += 1
             file.write_bytes(whole)
-    print(f"{'changed file':28}{'noticed':>10}{'unnoticed':>12}{'another answer':>16}")
+    print(f"{'changed file':28}{'noticed':>10}{'same answer':>14}{'another answer':>16}")
     for name, row in table.items():
         record(
             "damage",
             file=name,
             noticed=row["noticed"],
-            unnoticed=row["unnoticed"],
+            same=row["the same answer"],
             another=row["another answer"],
         )
-        print(f"{name:28}{row['noticed']:10,}{row['unnoticed']:12,}{row['another answer']:16,}")
+        print(f"{name:28}{row['noticed']:10,}{row['the same answer']:14,}{row['another answer']:16,}")
 
 
 def corpus(folder: Path, documents: int) -> tuple[Index, list[str]]:

@@ -137,6 +137,14 @@ LAYOUTS = {
         },
         words={"alone": "nothing"},
     ),
+    "hardening/damage": Layout(
+        {
+            "changed file": "{file}",
+            "noticed": "{noticed:,}",
+            "read, with the same answer": "{same:,}",
+            "read, with another answer (goal: 0)": "{another:,}",
+        }
+    ),
     "tried/tried": Layout({"tried": "{what}", "times": "{count:,}"}),
     "kills/kills": Layout({"killed with -9": "{killed}", "times": "{times}", "what was left": "{left}"}),
     "instant/keys": Layout(
