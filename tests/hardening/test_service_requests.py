@@ -1,6 +1,7 @@
 """Requests that are slow, many, half-sent or abandoned: others are still answered."""
 
 import asyncio
+import gzip
 import socket
 import threading
 import time
@@ -244,6 +245,17 @@ def test_a_request_with_two_lengths_is_refused_and_hung_up_on(tmp_path, path):
         assert got.startswith(b"HTTP/1.1 400")
         assert b"either Content-Length or Transfer-Encoding" in got
         assert got.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.mark.parametrize("path", ["/search", "/documents", "/events"])
+def test_a_packed_body_is_refused_unread(tmp_path, path):
+    headers = ADMIN | {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    with client_of(tmp_path) as (client, _):
+        answer = client.post(path, content=gzip.compress(b" " * 10_000_000), headers=headers)
+        assert answer.status_code == 415
+        assert answer.json() == {"detail": "send the body as it is, without Content-Encoding"}
+        plain = headers | {"Content-Encoding": "identity"}
+        assert client.post("/search", content=b'{"query": "red"}', headers=plain).status_code == 200
 
 
 class Turns:

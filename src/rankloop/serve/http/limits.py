@@ -100,6 +100,10 @@ class Bodies:
             message = "a request has either Content-Length or Transfer-Encoding"
             await refuse(send, 400, message, {"connection": "close"})
             return
+        if sent.get(b"content-encoding", b"identity").lower() != b"identity":
+            message = "send the body as it is, without Content-Encoding"
+            await refuse(send, 415, message, {"connection": "close"})
+            return
         if scope.get("path", "").startswith(OWN_BODIES):
             await self.app(scope, receive, send)
             return
