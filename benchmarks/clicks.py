@@ -1,12 +1,13 @@
 """Click models and the simulator: speed against peers, and what real clicks say.
 
-    python benchmarks/clicks.py [speed] [simulate] [trec] [perplexity]
+    python benchmarks/clicks.py [speed] [simulate] [trec] [real] [perplexity]
 
 `speed` fits the same simulated log with PyClick (from RANKLOOP_PYCLICK; it has no release) and with us, in
 session-iterations per second. `simulate` draws the same experiment with vectorised numpy and with us.
 `trec` needs RANKLOOP_DATA: perplexity on the TREC 2014 sessions, and agreement of clicks with human grades.
 `perplexity` fits logs of several sizes with PyClick (from the checkout that RANKLOOP_PYCLICK names) and with
-us, and compares held-out pages: simulated Zipf queries of seeds that nothing was developed on, and TREC 2014.
+us, and compares held-out pages of simulated Zipf queries, of seeds that nothing was developed on; `real` does
+so on the TREC 2014 sessions, without DBN and CCM, which take PyClick minutes.
 All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
 """
 
@@ -15,6 +16,7 @@ import importlib.util
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +38,7 @@ SIZES, TEST_PAGES, REPORTED = (
     5000,
     11,
 )  # of `perplexity`; seeds 1 to 4 were developed on
+REAL_SIZES = (250, 500, 1000, None)  # pages of TREC 2014, the first of the log; None: all
 PEERS = {
     "rankctr": ("CTR", "RCTR"),
     "documentctr": ("CTR", "DCTR"),
@@ -112,16 +115,31 @@ def peer_rates(log: ClickLog) -> dict[str, float]:
 
 
 def perplexity() -> None:
+    beside_pyclick("perplexity", zipf_logs(), PEERS)
+
+
+def real() -> None:
+    root = os.environ.get("RANKLOOP_DATA")
+    if not root:
+        print("set RANKLOOP_DATA to the folder of real collections for the TREC sessions")
+        return
+    quick = [name for name in PEERS if name not in SLOW]
+    beside_pyclick("real", trec_logs(Path(root) / "trec_session2014_graphcm"), quick)
+
+
+def beside_pyclick(
+    table: str, logs: Iterator[tuple[str, tuple[ClickLog, ClickLog]]], models: Iterable[str]
+) -> None:
     """Held-out perplexity of PyClick's models and of ours, and the interval of the difference over pages."""
     print(
         "\nPerplexity of held-out pages; the difference of bits per impression with its 95 % interval by page"
     )
     print(f"{'log':<26}{'model':<13}{'PyClick':>9}{'rankloop':>10}   {'difference in bits':<30}seconds, both")
-    for name, (train, test) in held_out_logs():
+    for name, (train, test) in logs:
         sessions = (
             None if importlib.util.find_spec("pyclick") is None else (peer_pages(train), peer_pages(test))
         )
-        for model in PEERS:
+        for model in models:
             if model in SLOW and train.n_pages > SLOW_PAGES:
                 continue
             start = time.process_time()
@@ -130,7 +148,7 @@ def perplexity() -> None:
             bits = bits_of(ours.click_probability(test), test)
             row = f"{name:<26}{model:<13}"
             if sessions is None:
-                record("perplexity", log=name, model=model, rankloop=2 ** bits.mean(), seconds=taken)
+                record(table, log=name, model=model, rankloop=2 ** bits.mean(), seconds=taken)
                 print(f"{row}{'-':>9}{2 ** bits.mean():>10.4f}   {'-':<30}{taken:.1f}")
                 continue
             start = time.process_time()
@@ -146,7 +164,7 @@ def perplexity() -> None:
                 f"{2 ** other.mean():>9.4f}{2 ** bits.mean():>10.4f}   {between:<30}{longer:.1f} {taken:.2f}"
             )
             record(
-                "perplexity",
+                table,
                 log=name,
                 model=model,
                 rankloop=2 ** bits.mean(),
@@ -164,12 +182,15 @@ def bits_of(chance: np.ndarray, log: ClickLog) -> np.ndarray:
     return -np.log2(np.maximum(np.where(log.click == 1, chance, 1 - chance), 1e-12))
 
 
-def held_out_logs():
-    root = os.environ.get("RANKLOOP_DATA")
-    if root:
-        folder = Path(root) / "trec_session2014_graphcm"
-        parts = [clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")]
-        yield f"TREC, {parts[0].n_pages + parts[1].n_pages:,} pages", (ClickLog.concat(parts[:2]), parts[2])
+def trec_logs(folder: Path) -> Iterator[tuple[str, tuple[ClickLog, ClickLog]]]:
+    parts = [clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")]
+    known = ClickLog.concat(parts[:2])
+    for size in REAL_SIZES:
+        some = known if size is None else known.select(np.arange(size))
+        yield f"TREC, {some.n_pages:,} pages", (some, parts[2])
+
+
+def zipf_logs() -> Iterator[tuple[str, tuple[ClickLog, ClickLog]]]:
     for size in SIZES:
         for number, user in enumerate(("eye_tracking", "dbn", "trust")):
             log = zipf_log(user, size + TEST_PAGES, REPORTED + number)
@@ -355,7 +376,7 @@ def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
 def main() -> None:
     if "RANKLOOP_PYCLICK" in os.environ:
         sys.path.insert(0, os.environ["RANKLOOP_PYCLICK"])
-    parts = {"speed": speed, "simulate": simulate, "trec": trec, "perplexity": perplexity}
+    parts = {"speed": speed, "simulate": simulate, "trec": trec, "real": real, "perplexity": perplexity}
     for part in sys.argv[1:] or parts:
         parts[part]()
 

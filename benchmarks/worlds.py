@@ -1,7 +1,7 @@
 """Learning from clicks in 72 worlds: 24 to develop on, and 48 that are looked at only to report.
 
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
-python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]      (or earlier, opened, before)
+python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]  (or earlier, opened, before, lost)
 python benchmarks/worlds.py opened --again [--only r60]
 
 Everything that is finished (a contender in a world) is a line of the file --out, the cheapest worlds first
@@ -11,10 +11,10 @@ folder that RANKLOOP_DATA names.
 
 The split, once and for all: world number i, from 0 to 71, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others for reporting: r24 to r47 (seeds 20024 to 20047,
-`earlier`) and fifteen of r48 to r71 (seeds 30048 to 30071, `opened`, `before`) were looked at with settings
-that have been changed since; the other nine (`reporting`) are for the settings of today. No choice of `learn`
-may be made on a reporting world; docs/unbiased.md says when they were opened. Worlds that are run again with
-other settings (`--again`) are in a table of their own.
+`earlier`) and sixteen of r48 to r71 (seeds 30048 to 30071, `opened`, `before`, `lost`) were looked at with
+settings that have been changed since; the other eight (`reporting`) are for the settings of today. No choice
+of `learn` may be made on a reporting world; docs/unbiased.md says when they were opened. Worlds that are run
+again with other settings (`--again`) are in a table of their own.
 """
 
 import argparse
@@ -40,12 +40,14 @@ from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
 OPENED = (48, 50, 51, 55, 56, 58, 60, 61, 62, 64, 67, 68, 69)
 BEFORE = (49, 70)
+LOST = (57,)
 SETS: dict[str, Collection[int]] = {
     "development": range(24),
     "earlier": range(24, 48),
     "opened": OPENED,
     "before": BEFORE,
-    "reporting": sorted(set(range(48, 72)) - {*OPENED, *BEFORE}),
+    "lost": LOST,
+    "reporting": sorted(set(range(48, 72)) - {*OPENED, *BEFORE, *LOST}),
 }
 PEOPLE = ("1/k", "baidu", "trust", "cascade", "dbn", "saturation", "mixture", "adversarial")
 SIDE_BY_SIDE = {

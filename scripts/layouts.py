@@ -98,6 +98,16 @@ LAYOUTS = {
             "ratio": "{ratio_32_bits:.1f}",
         }
     ),
+    "clicks/real": Layout(
+        {
+            "log": "{log}",
+            "model": "{model}",
+            "PyClick": "{pyclick:.4f}",
+            "rankloop": "{rankloop:.4f}",
+            "difference, bits": "{bits:+.4f} ({low:+.4f} to {high:+.4f})",
+            "CPU s: PyClick, rankloop": "{pyclick_seconds:.1f}, {seconds:.2f}",
+        }
+    ),
     "clicks/trec": Layout(
         {
             "model": "{model}",
@@ -157,6 +167,7 @@ LAYOUTS = {
         }
     ),
     "worlds/reporting": WORLDS,
+    "worlds/lost": WORLDS,
     "worlds/before": WORLDS,
     "worlds/opened": WORLDS,
     "worlds/opened, again": WORLDS,
