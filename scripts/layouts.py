@@ -55,19 +55,22 @@ WORLDS = Layout(
     }
 )
 
+AUTO = Layout(
+    {
+        "set": "{set}",
+        "queries": "{queries}",
+        "LightGBM": "{lightgbm:.4f}",
+        "XGBoost": "{xgboost:.4f}",
+        "CatBoost": "{catboost:.4f}",
+        "`AutoRanker`": "{auto:.4f}",
+        "gain": "{gain:+.4f} [{low:+.4f}, {high:+.4f}]",
+    },
+    {"synthetic": "`rl.synthetic`"},
+)
+
 LAYOUTS = {
-    "auto/sets": Layout(
-        {
-            "set": "{set}",
-            "queries": "{queries}",
-            "LightGBM": "{lightgbm:.4f}",
-            "XGBoost": "{xgboost:.4f}",
-            "CatBoost": "{catboost:.4f}",
-            "`AutoRanker`": "{auto:.4f}",
-            "gain": "{gain:+.4f} [{low:+.4f}, {high:+.4f}]",
-        },
-        {"synthetic": "`rl.synthetic`"},
-    ),
+    "auto/before": AUTO,
+    "auto/sets": AUTO,
     "first_minutes/minutes": Layout(
         {
             "user": "{user}",

@@ -39,12 +39,13 @@ class _Part:
 class AutoRanker(Ranker):
     r"""A mixture of the best models that `minutes` of time give: trees, linear models and networks.
 
-    First it tries models on the training set and compares them on the validation set (without one, on a
-    fifth of the queries): trees under several losses and of every installed library (`backends`), linear
-    models, a small network; each on the features as they are, or with z-scores and ranks within the list
-    added. Then the best are fitted again on `folds` whole-query folds of all data, training and validation,
-    and weighted by their scores of the queries left out; the best `members` are kept, and fitted again on
-    other folds, up to `divisions` of the queries in all:
+    First it tries models on the training set and compares them on the validation set (without one, on a fifth
+    of the queries): trees under several losses and of every installed library (`backends`), linear models, a
+    small network; each on the features as they are, or with z-scores and ranks within the list added. A loss
+    or a kind of network that is clearly behind is given up. Then the best are fitted again on `folds`
+    whole-query folds of all data, training and validation, and weighted by their scores of the queries left
+    out; the best `members` are kept, and fitted again on other folds, up to `divisions` of the queries in
+    all:
 
     .. math:: s(x) = \sum_m w_m \, \frac{1}{B} \sum_b \mathrm{zscore}_q(s_{mb}(x))
 
