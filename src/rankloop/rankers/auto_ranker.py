@@ -42,7 +42,7 @@ class AutoRanker(Ranker):
     First it tries models on the training set and compares them on the validation set (without one, on a fifth
     of the queries): trees under several losses and of every installed library (`backends`), linear models, a
     small network; each on the features as they are, or with z-scores and ranks within the list added. A loss
-    or a kind of network that is clearly behind is given up. Then the best are fitted again on `folds`
+    or a kind of network that is clearly behind is tried no further. Then the best are fitted again on `folds`
     whole-query folds of all data, training and validation, and weighted by their scores of the queries left
     out; the best `members` are kept, and fitted again on other folds, up to `divisions` of the queries in
     all:

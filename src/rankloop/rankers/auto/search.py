@@ -36,8 +36,8 @@ LOADING = 4.0  # seconds that torch takes to load
 MOST_SKIPPED = 20  # candidates that the time is too short for
 FITS = 10  # that must fit into the time for trying; larger data is sampled
 FEWEST = 100  # queries of a sample
-CLEARLY = 3.0  # standard errors behind the best, where a group of models is tried no more
-SOME = 20  # queries on which a kind of model is tried out, and which it takes to give one up
+CLEARLY = 3.0  # standard errors behind the best, from which on a group of models is left alone
+SOME = 20  # queries on which a kind of model is tried out, and that a verdict on one takes
 
 
 @dataclass(frozen=True)
