@@ -1,6 +1,6 @@
 """Losses and training on one GPU, beside the way the peers do it, in the same run.
 
-    python benchmarks/gpu.py [--only losses|epochs] [--no-compiled] [--epochs N]
+    python benchmarks/gpu.py [--only losses|each-loss|epochs] [--no-compiled] [--epochs N]
 
 Losses: LambdaRank's gradient, Hessian and value, the sort included: eager PyTorch as in allRank (padded n ×
 n tensors, written anew below after its definition), `torch.compile` of it, Rax under `jax.jit` where both
@@ -46,15 +46,16 @@ DEVICE = torch.device("cuda")
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=("losses", "epochs"))
+    parser.add_argument("--only", choices=("losses", "each-loss", "epochs"))
     parser.add_argument("--no-compiled", action="store_true")
     parser.add_argument("--epochs", type=int, default=100)
     chosen = parser.parse_args()
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}\n", flush=True)
-    if chosen.only != "epochs":
+    if chosen.only in (None, "losses"):
         lambdarank_table(not chosen.no_compiled)
+    if chosen.only in (None, "losses", "each-loss"):
         every_loss()
-    if chosen.only != "losses":
+    if chosen.only in (None, "epochs"):
         epoch_table(chosen.epochs)
 
 

@@ -93,12 +93,13 @@ def test_explicit_pairs_train_there(data):
     assert there.history_["loss"] == pytest.approx(here.history_["loss"], rel=1e-5)
 
 
-@pytest.mark.parametrize("columns", [12, 300])
+@pytest.mark.parametrize("columns", [12, 136, 300])
 @pytest.mark.parametrize(
-    ("hidden", "loss"), [((64,), "lambdarank"), ((96, 64, 20), "listnet"), ((7, 5), "squared")]
+    ("hidden", "loss"),
+    [((64,), "lambdarank"), ((280, 48), "lambdarank"), ((96, 64, 20), "listnet"), ((7, 5), "squared")],
 )
 def test_fused_steps_are_those_of_autograd(hidden, loss, columns, monkeypatch):
-    """Of one layer or several, with a level or without; wide features take another way."""
+    """Of one layer or several, with a level or without; the copy engine takes sizes that 8 divides."""
     data = synthetic(n_queries=40, docs_per_query=30, n_features=columns, seed=0)
     options = {"hidden": hidden, "loss": loss, "precision": "bf16", "device": "cuda", "batch_documents": 300}
     steps = []

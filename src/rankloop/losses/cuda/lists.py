@@ -48,7 +48,9 @@ class Tiles:
     """
 
     def __init__(self, offsets: Tensor, rows: int) -> None:
-        self.offsets, self.most = offsets, rows // BLOCK + len(offsets) - 1
+        # Read once: the shape of a tensor takes the host longer than an attribute.
+        self.offsets, self.rows, self.n_lists = offsets, rows, offsets.shape[0] - 1
+        self.most = rows // BLOCK + self.n_lists
 
     @cached_property
     def owners_and_ends(self) -> tuple[Tensor, Tensor]:
@@ -78,11 +80,11 @@ class DeviceLists(NamedTuple):
 
     @property
     def n_lists(self) -> int:
-        return int(self.offsets.shape[0]) - 1
+        return int(self.tiles.n_lists)
 
     @property
     def n_documents(self) -> int:
-        return int(self.scores.shape[0])  # `len` of a tensor takes several times as long
+        return self.tiles.rows
 
     @property
     def tile_list(self) -> Tensor:

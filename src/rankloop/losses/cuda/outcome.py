@@ -18,15 +18,16 @@ Parts = tuple[Tensor, Tensor, Tensor]
 
 
 def outcome(lists: DeviceLists, *, curved: bool, samples: int = 1) -> Parts:
-    """Zeros for value, gradient and Hessian in double precision, for one sample after the other.
+    """Room for value, gradient and Hessian in double precision, for one sample after the other.
 
-    Without `curved` there is one number for Hessian.
+    Without `curved` there is one number for Hessian. Where the kernel checks its input each row is in a list,
+    which writes it; otherwise there are zeros, because rows that belong to no list have no gradient.
     """
     torch = require("torch", "neural")
     like = {"dtype": torch.float64, "device": lists.scores.device}
     rows, values = samples * lists.n_documents, samples * lists.n_lists
-    # One piece of memory, cleared in one launch: rows that belong to no list have no gradient.
-    made = torch.zeros(values + (1 + curved) * rows + 1, **like)
+    make = torch.zeros if lists.limits is None or not curved else torch.empty
+    made = make(values + (1 + curved) * rows + 1, **like)
     second = values + rows
     hessian = made[second : second + rows] if curved else made[second:]
     return made[:values], made[values:second], hessian

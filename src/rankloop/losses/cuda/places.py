@@ -42,7 +42,7 @@ def place_kernel(  # type: ignore[no-untyped-def]
         if first < n:
             _places(scores, start, n, first, discount, within, ROWS)
         if slot < n_lists:
-            best, top = _best(labels, start, n, EXP, BLOCK)
+            best, top = _best(labels, start, n, EXP, 128)
             if IDEAL:
                 tl.store(units + q, tl.where(best > 0, 1.0 / tl.where(best > 0, best, 1.0), 0.0))
                 tl.store(factors + q, 1.0)

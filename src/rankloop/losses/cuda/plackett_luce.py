@@ -52,9 +52,10 @@ def _likelihood(
     lists: DeviceLists, order: Tensor, stage: int, wanted: dict[str, bool], k: int = _DEEPEST
 ) -> Parts:
     """The parts of each order, one after the other."""
-    made = outcome(lists, curved=wanted["curved"], samples=len(order))
+    samples = order.shape[0]
+    made = outcome(lists, curved=wanted["curved"], samples=samples)
     race = made[0].new_empty(order.shape)
-    _order_costs[(lists.n_lists, len(order))](
+    _order_costs[(lists.n_lists, samples)](
         lists.scores, lists.labels, *lists.weights, order, lists.offsets, race, *made,
         lists.n_documents, lists.n_lists, min(k, _DEEPEST), STAGE=stage, **lists.switches,
         HESSIAN=wanted["curved"], WIDTH=128, num_warps=1,

@@ -8,13 +8,14 @@ from rankloop._extras import require
 from rankloop.lists.tensors.gains import gains
 from rankloop.losses.cuda.lists import DeviceLists
 from rankloop.losses.cuda.places import place_kernel
-from rankloop.losses.cuda.ring_kernel import cost_kernel, ring_kernel
+from rankloop.losses.cuda.ring_kernel import joined_kernel, ring_kernel
 from rankloop.losses.cuda.spans import programs
 from rankloop.losses.lambdarank import LambdaRank
 
 __all__ = ["ring_lambdas", "takes"]
 
 _MANY = 2**18  # rows from which tiles of 128 rows fill a device; below, tiles of 32
+_SPLIT = 4  # programs that share the documents which such a small tile meets: a long list is not waited for
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -35,12 +36,12 @@ def ring_lambdas(chosen: LambdaRank, lists: DeviceLists, *, curved: bool, valued
     # Short lists leave most further tiles empty: a program looks at several of them.
     each = 8 if rows >= _MANY and rows < block * n_lists else 1
     grid = programs(n_lists, rows, block, each)
+    split = 1 if tile == 4 else _SPLIT
     # One piece of memory for all between the launches, and one for the results.
     like = {"dtype": torch.float32, "device": lists.scores.device}
-    slots = n_lists + (grid[0] - n_lists) * each
-    discount, within, units, factors, cost = torch.empty(2 * rows + 2 * n_lists + slots, **like).split(
-        (rows, rows, n_lists, n_lists, slots)
-    )
+    slots, shares = n_lists + (grid[0] - n_lists) * each, split * rows * (split > 1)
+    sizes = (rows, rows, n_lists, n_lists, split * slots, shares, shares * curved)
+    discount, within, units, factors, cost, *apart = torch.empty(sum(sizes), **like).split(sizes)
     made = torch.empty(-(-rows // 4) * 4 * (1 + curved) + n_lists, **like)
     gradient, value = made[:rows], made[made.shape[0] - n_lists :]
     hessian = made[-(-rows // 4) * 4 :][:rows] if curved else gradient
@@ -58,14 +59,17 @@ def ring_lambdas(chosen: LambdaRank, lists: DeviceLists, *, curved: bool, valued
     )  # fmt: skip
     if limits is not None:
         limits.checked()
-    ring_kernel[grid](
+    ring_kernel[(*grid, split)](
         lists.scores, labels, lists.weights[0], discount, within, units, factors, offsets,
-        gradient, hessian, cost, n_lists, rows, each, chosen.sigma, EXP=exp,
+        *(apart if split > 1 else (gradient, hessian)), cost, n_lists, rows, each, chosen.sigma, EXP=exp,
         WEIGHTED=lists.weight is not None, HESSIAN=curved, VALUE=valued, ROWS=tile, COLUMNS=4, ONCE=tile == 4,
-        num_warps=1, maxnreg=128,
+        SPLIT=split, num_warps=1, maxnreg=128,
     )  # fmt: skip
-    if valued:
-        cost_kernel[(-(-n_lists // 128),)](cost, offsets, value, n_lists, BLOCK=block, WIDTH=128, num_warps=1)
-    else:
+    if valued or split > 1:
+        joined_kernel[(-(-max(n_lists, rows * (split > 1)) // 128),)](
+            cost, *apart, offsets, value, gradient, hessian, n_lists, rows, slots,
+            HESSIAN=curved, VALUE=valued, SPLIT=split, BLOCK=block, WIDTH=128, num_warps=1,
+        )  # fmt: skip
+    if not valued:
         value = value.zero_()
     return value, gradient, hessian if curved else value.new_zeros(1)

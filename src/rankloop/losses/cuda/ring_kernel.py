@@ -17,7 +17,7 @@ from rankloop.losses.cuda.pair_kernel import pair_terms, softplus
 from rankloop.losses.cuda.places import gain_at
 from rankloop.losses.cuda.spans import span_of
 
-__all__ = ["cost_kernel", "ring_kernel"]
+__all__ = ["joined_kernel", "ring_kernel"]
 
 
 @jit
@@ -25,9 +25,13 @@ def ring_kernel(  # type: ignore[no-untyped-def]
     scores, labels, weights, discount, within, units, factors, offsets, gradient, hessian, cost,
     n_lists, rows, each, sigma, EXP: tl.constexpr, WEIGHTED: tl.constexpr,
     HESSIAN: tl.constexpr, VALUE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, ONCE: tl.constexpr,
+    SPLIT: tl.constexpr,
 ):  # fmt: skip
     BLOCK: tl.constexpr = 32 * ROWS
-    p = tl.program_id(0)
+    p, share = tl.program_id(0), tl.program_id(1)
+    gradient += share.to(tl.int64) * rows
+    hessian += share.to(tl.int64) * rows
+    cost += share * (n_lists + (tl.num_programs(0) - n_lists) * each)
     begin = tl.where(p < n_lists, p, n_lists + (p - n_lists) * each)
     for slot in range(begin, tl.where(p < n_lists, begin + 1, begin + each)):
         q, start, n, first = span_of(offsets, slot, n_lists, rows, BLOCK)
@@ -42,16 +46,16 @@ def ring_kernel(  # type: ignore[no-untyped-def]
         here = tl.zeros([32], tl.float32)
         if first < n:
             i = first + 32 * tl.arange(0, ROWS)[:, None] + tl.arange(0, 32)[None, :]
-            top, plain = _spread(scores, within, start, n, sigma * 1.44269504, BLOCK)
+            top, plain = _spread(scores, within, start, n, sigma * 1.44269504, 128)
             if plain:
                 down, bend, here = _tile(
-                    scores, labels, weights, discount, within, start, n, first, top, unit,
-                    sigma * 1.44269504, EXP, True, WEIGHTED, HESSIAN, VALUE, ROWS, COLUMNS, ONCE,
+                    scores, labels, weights, discount, within, start, n, first, share, top, unit,
+                    sigma * 1.44269504, EXP, True, WEIGHTED, HESSIAN, VALUE, ROWS, COLUMNS, ONCE, SPLIT,
                 )  # fmt: skip
             else:
                 down, bend, here = _tile(
-                    scores, labels, weights, discount, within, start, n, first, top, unit,
-                    sigma * 1.44269504, EXP, False, WEIGHTED, HESSIAN, VALUE, ROWS, COLUMNS, ONCE,
+                    scores, labels, weights, discount, within, start, n, first, share, top, unit,
+                    sigma * 1.44269504, EXP, False, WEIGHTED, HESSIAN, VALUE, ROWS, COLUMNS, ONCE, SPLIT,
                 )  # fmt: skip
             tl.store(gradient + start + i, down * (factor * sigma), mask=i < n)
             if HESSIAN:
@@ -61,17 +65,34 @@ def ring_kernel(  # type: ignore[no-untyped-def]
 
 
 @jit
-def cost_kernel(cost, offsets, value, n_lists, BLOCK: tl.constexpr, WIDTH: tl.constexpr):  # type: ignore[no-untyped-def]
-    """The value of each list: the costs of its tiles."""
+def joined_kernel(  # type: ignore[no-untyped-def]
+    cost, slopes, bends, offsets, value, gradient, hessian, n_lists, rows, slots,
+    HESSIAN: tl.constexpr, VALUE: tl.constexpr, SPLIT: tl.constexpr, BLOCK: tl.constexpr, WIDTH: tl.constexpr,
+):  # fmt: skip
+    """The value of each list: the costs of its tiles; and what the programs of a tile found, added up."""
     q = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
-    there = q < n_lists
-    start = tl.load(offsets + q, mask=there, other=0)
-    further = tl.maximum(tl.load(offsets + q + 1, mask=there, other=0) - start - 1, 0) // BLOCK
-    total = tl.load(cost + q, mask=there, other=0.0)
-    for tile in range(tl.max(further, 0).to(tl.int32)):
-        at = n_lists + start // BLOCK + tile
-        total += tl.load(cost + at, mask=there & (tile < further), other=0.0)
-    tl.store(value + q, total, mask=there)
+    if SPLIT > 1:
+        tl.store(gradient + q, _added(slopes, q, rows, q < rows, SPLIT), mask=q < rows)
+        if HESSIAN:
+            tl.store(hessian + q, _added(bends, q, rows, q < rows, SPLIT), mask=q < rows)
+    if VALUE:
+        there = q < n_lists
+        start = tl.load(offsets + q, mask=there, other=0)
+        further = tl.maximum(tl.load(offsets + q + 1, mask=there, other=0) - start - 1, 0) // BLOCK
+        total = _added(cost, q, slots, there, SPLIT)
+        for tile in range(tl.max(further, 0).to(tl.int32)):
+            at = n_lists + start // BLOCK + tile
+            total += _added(cost, at, slots, there & (tile < further), SPLIT)
+        tl.store(value + q, total, mask=there)
+
+
+@jit
+def _added(parts, at, step, there, SPLIT: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The sum of the numbers of all programs that share a tile."""
+    total = tl.load(parts + at, mask=there, other=0.0)
+    for share in tl.static_range(1, SPLIT):
+        total += tl.load(parts + share * step + at, mask=there, other=0.0)
+    return total
 
 
 @jit
@@ -115,9 +136,9 @@ def _taken(  # type: ignore[no-untyped-def]
 
 @jit
 def _tile(  # type: ignore[no-untyped-def]
-    scores, labels, weights, discount, within, start, n, first, top, unit, base2,
+    scores, labels, weights, discount, within, start, n, first, share, top, unit, base2,
     EXP: tl.constexpr, PLAIN: tl.constexpr, WEIGHTED: tl.constexpr, HESSIAN: tl.constexpr,
-    VALUE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, ONCE: tl.constexpr,
+    VALUE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr, ONCE: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """Gradient and Hessian of the rows of a tile; and the cost of its pairs, by lane."""
     lane = tl.arange(0, 32)[None, :]
@@ -166,7 +187,7 @@ def _tile(  # type: ignore[no-untyped-def]
     shift = tl.broadcast_to((lane + 1) % 32, [COLUMNS, 32])
     none = tl.zeros([COLUMNS, 32], tl.float32)
     every = tl.full([1, 1, 1], 1, tl.int1)
-    for low in range(0, n, 32 * COLUMNS):
+    for low in range(share * 32 * COLUMNS, n, SPLIT * 32 * COLUMNS):
         if low != skipped:
             j = low + 32 * tl.arange(0, COLUMNS)[:, None] + lane
             s, e, g, d, w = _taken(

@@ -117,7 +117,7 @@ class DeviceLists:
 
     def streamed(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:
         """Untransformed rows from the host, batch by batch, from each first to each last edge."""
-        there = rows.cpu()
+        there = torch.empty_like(rows, device="cpu", pin_memory=self.device.type == "cuda").copy_(rows)
         return streamed(self.host, [there[low:high] for low, high in edges], self.device)
 
     def _taken(self, rows: Tensor, edges: Sequence[tuple[int, int]]) -> Iterator[Tensor]:

@@ -15,7 +15,7 @@ from rankloop.rankers.neural.feed import feed
 
 __all__ = ["CapturedSteps", "Replayed", "Work", "can_capture", "nothing_freed", "rounded"]
 
-_ROUND_ROWS, _ROUND_LISTS = 1024, 32  # batch sizes are rounded up, so that few graphs are needed
+_ROUND_ROWS, _ROUND_LISTS = 512, 32  # batch sizes are rounded up, so that few graphs are needed
 
 
 def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer) -> bool:
@@ -51,6 +51,7 @@ class CapturedSteps:
         self.stream = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]  # of torch
         self.total = torch.zeros((), dtype=torch.float64, device=work.lists.device)
         self.sizes: dict[tuple[int, int], _Size] = {}
+        self.pool = torch.cuda.graph_pool_handle()  # graphs run one after the other: all take the same memory
 
     def epoch(
         self, order: Tensor, documents: int | None, per_batch: int | None, before: Callable[[float], None]
@@ -96,13 +97,13 @@ class CapturedSteps:
     ) -> None:
         rows, ends, edges = self.lists.rows_of_lists(order)
         spans = list(pairwise(cuts(edges, documents, per_batch)))
+        ends_of = list(pairwise(edges[[0, *(last for _, last in spans)]].tolist()))
         # Padding of a batch: rows that belong to none of its lists, and lists without rows.
-        most = int(max(edges[last] - edges[first] for first, last in spans))
+        most = max(high - low for low, high in ends_of)
         rows = torch.cat((rows, rows.new_zeros(rounded(most, _ROUND_ROWS))))
         widest = rounded(max(last - first for first, last in spans), _ROUND_LISTS)
         starts = torch.cat((ends.new_zeros(1), ends, ends[-1:].expand(widest)))
         chosen = torch.cat((order, order.new_zeros(widest)))
-        ends_of = [(int(edges[first]), int(edges[last])) for first, last in spans]
         read = repeat(None) if self.lists.resident is not None else self.lists.streamed(rows, ends_of)
         for (first, last), (low, high), given in zip(spans, ends_of, read, strict=False):
             key = (rounded(high - low, _ROUND_ROWS), rounded(last - first, _ROUND_LISTS))
@@ -171,7 +172,7 @@ class _Size:
         self.fed = (self.rows, self.offsets, self.count)
         here = 0 if steps.lists.resident is not None else n_rows
         self.given = torch.zeros(here, steps.lists.host.shape[1], device=device)  # rows from the host
-        self.run = Replayed(self._work, steps, None)
+        self.run = Replayed(self._work, steps, steps.pool)
 
     def _work(self) -> None:
         lists = self.steps.lists

@@ -1,7 +1,7 @@
-"""Training steps of an MLP in bf16 on CUDA without autograd: matrix products, and few kernels between them.
+"""Training steps of an MLP in bf16 on CUDA without autograd: products, and what lies between, in few kernels.
 
-All weights lie in one piece of memory, as do their gradients and the moments of Adam: one launch makes a
-step. The products for the weights run beside those that pass slopes back.
+All weights lie in one piece of memory, as do the moments of Adam and the parts of their gradients: one launch
+adds these up and makes a step. The products for the weights run beside those that pass slopes back.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,11 @@ from rankloop.rankers.neural.network import MLP
 __all__ = ["FusedSteps", "can_fuse"]
 
 _ALIGNED = 64  # numbers: every matrix begins at a multiple of 128 bytes
-_PART = 32  # rows whose slopes are added up at a time
-_NARROW = 256  # features that one program takes at a time
-
-Parts = tuple[Tensor, Tensor, Tensor]
+_STEP = 64  # numbers that a product adds up at a time
+_PARTS = 8  # of a batch, for sums over its rows; fewer where the weights are many
+_ROOM = 2**25  # numbers of all parts
+_SERVED = 96  # programs that fill a device
+_BLOCK, _STAGES = 128, 3  # columns of a tile, and tiles of a product that are read ahead
 
 
 def can_fuse(scorer: nn.Module, precision: str, noise: float) -> TypeGuard[MLP]:
@@ -41,23 +42,30 @@ class FusedSteps(CapturedSteps):
         self.layers, self.head = _layers(scorer), scorer.head
         self.beside = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]  # of torch
         self.flat = _Flat(list(scorer.parameters()), work.optimizer)
+        self.rest = self.flat.starts[(self.layers[1:] or [self.head])[0].weight]  # where the others begin
         self.held: list[Any] = []
+        # The copy engine of the device takes rows that begin at a multiple of 16 bytes.
+        sizes = (self.layers[0].in_features, *(layer.out_features for layer in self.layers))
+        self.tiled = all(size % 8 == 0 for size in sizes)
 
     def learn(self, batch: Batch, count: Tensor | int) -> None:
         from rankloop.losses.cuda.registry import device_loss
 
-        active = self._forward(batch.Z)
-        scores = self._scores(active[-1])
+        active, scores = self._forward(batch.Z)
         made = device_loss(
             self.loss, scores, batch.labels, batch.offsets, weight=batch.weight,
             query_weight=batch.query_weight, curved=False, checked=False,
         )  # fmt: skip
         assert made is not None
-        self._forked(lambda value: self.total.add_(value.sum()), made.value)
+        self._forked(self._count, made.value)
         self._backward(active, made.gradient, torch.as_tensor(count, device=scores.device))
         torch.cuda.current_stream().wait_stream(self.beside)
         self.held.clear()
-        self.flat.step()
+        self.flat.step(0, self.rest)
+
+    def _count(self, value: Tensor) -> None:
+        self.total.add_(value.sum())
+        self.flat.step_number.add_(1)
 
     def taken(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         Z, n = self.lists.resident, len(rows)
@@ -67,90 +75,89 @@ class FusedSteps(CapturedSteps):
         out, labels = Z.new_empty(n, columns), self.lists.labels.new_empty(n)
         wide = _power(columns)
         each = max(1, 4096 // wide)
-        kernels.gather_kernel[(-(-n // each),)](
-            Z, self.lists.labels, rows, out, labels, n, COLUMNS=columns, WIDE=wide, ROWS=each, num_warps=4
+        kernels.gather_kernel[(n // each,)](
+            Z, self.lists.labels, rows, out, labels, COLUMNS=columns, WIDE=wide, ROWS=each, num_warps=4
         )
         return out, labels
 
-    def _forward(self, Z: Tensor) -> list[Tensor]:
-        """What each layer gets, and what the last one gives."""
-        active = [Z]
+    def _forward(self, Z: Tensor) -> tuple[list[Tensor], Tensor]:
+        """What each layer gets, and what the last one gives; the scores."""
+        active, scores = [Z], torch.empty(len(Z), device=Z.device)
+        head, level, short = self.head.weight, self.head.bias, self.flat.short
         for layer in self.layers:
-            weight, bias = self.flat.short(layer.weight), self.flat.short(layer.bias)
-            active.append(torch._addmm_activation(bias, active[-1], weight.t()))
-        return active
-
-    def _scores(self, H: Tensor) -> Tensor:
-        scores = torch.empty(len(H), device=H.device)
-        weight, bias = self.head.weight, self.head.bias
-        kernels.head_kernel[(-(-len(H) // 16),)](
-            H, self.flat.short(weight), scores if bias is None else self.flat.short(bias), scores, len(H),
-            COLUMNS=H.shape[1], WIDE=_power(H.shape[1]), BIASED=bias is not None, ROWS=16, num_warps=4,
-        )  # fmt: skip
-        return scores
+            (n, inner), wide, last = active[-1].shape, layer.out_features, layer is self.layers[-1]
+            block, active_ = min(256 if last else _BLOCK, _power(wide)), Z.new_empty(n, wide)
+            kernels.forward_kernel[(1 if last else -(-wide // block), n // kernels.TILE)](
+                self._tiles(active[-1], kernels.TILE, _STEP), self._tiles(short(layer.weight), block, _STEP),
+                short(layer.bias), short(head), scores if level is None else short(level),
+                self._tiles(active_, kernels.TILE, block), scores, INNER=inner, COLUMNS=wide, SCORED=last,
+                BIASED=level is not None, ROWS=kernels.TILE, BLOCK=block, STEP=_STEP, TILED=self.tiled,
+                num_warps=8 if block == 256 else 4, num_stages=_STAGES,
+            )  # fmt: skip
+            active.append(active_)
+        return active, scores
 
     def _backward(self, active: list[Tensor], gradient: Tensor, count: Tensor) -> None:
         """All gradients, from the last layer to the first."""
-        flat, H, head = self.flat, active[-1], self.head
-        (rows, columns), n_parts = H.shape, -(-len(H) // _PART)
-        slope = torch.empty_like(H)
-        biases, heads = torch.empty(2, n_parts, columns, device=H.device).unbind()
-        levels = torch.empty(n_parts, 1, device=H.device)
-        kernels.head_slope_kernel[(n_parts,)](
-            H, flat.short(head.weight), gradient, count, slope, biases, heads, levels, rows,
-            COLUMNS=columns, WIDE=_power(columns), ROWS=_PART, num_warps=8,
+        H, head = active[-1], self.head.weight
+        (rows, columns), slope = H.shape, torch.empty_like(H)
+        wide = _power(columns)
+        each = max(1, 4096 // wide)
+        kernels.slope_kernel[(rows // each,)](
+            H, self.flat.short(head), gradient, count, slope, COLUMNS=columns, WIDE=wide, ROWS=each,
+            num_warps=4,
         )  # fmt: skip
-        self._forked(self._sum, heads, head.weight)
-        if head.bias is not None:
-            self._forked(self._sum, levels, head.bias)
-        for number in reversed(range(len(self.layers))):
-            layer, below, above = self.layers[number], active[number], active[number + 1]
-            if number == 0 and len(self.layers) > 1 and below.shape[1] <= _NARROW:
-                self._first(layer, above, slope, below)
-                return
-            if above is not H:
-                biases = self._through(above, slope)
-            self._forked(self._sum, biases, layer.bias)
-            self._forked(self._product, slope, below, layer.weight)
-            if number > 0:
-                slope = torch.mm(slope, flat.short(layer.weight))
+        self._forked(self._head, H, gradient, count)
+        for layer, below in zip(self.layers[:0:-1], active[-2:0:-1], strict=True):
+            self._forked(self._weigh, slope, below, layer)
+            slope = self._passed(slope, layer, below)
+        # Nothing needs the weights above the first layer any more.
+        self._forked(self.flat.step, self.rest, self.flat.size)
+        self._weigh(slope, active[0], self.layers[0])
 
-    def _product(self, slope: Tensor, below: Tensor, weight: Tensor) -> None:
-        torch.mm(slope.t(), below, out=self.flat.gradient(weight))
-
-    def _through(self, H: Tensor, slope: Tensor) -> Tensor:
-        """The slope before the activation, in its place; parts of its sums."""
-        n_parts, wide = -(-len(H) // _PART), H.shape[1]
-        biases = torch.empty(n_parts, wide, device=H.device)
-        kernels.slope_kernel[(n_parts, -(-wide // 256))](
-            H, slope, biases, len(H), COLUMNS=wide, WIDE=256, ROWS=_PART, num_warps=4
-        )
-        return biases
-
-    def _first(self, layer: nn.Linear, H: Tensor, slope: Tensor, Z: Tensor) -> None:
-        """The gradient of the first layer, to which no slope need be passed on."""
-        (rows, features), wide = Z.shape, H.shape[1]
-        blocks = -(-wide // 128)
-        each = -(-rows // (max(1, 128 // blocks) * 64)) * 64
-        n_parts = -(-rows // each)
-        parts = torch.empty(n_parts, wide * features, device=Z.device)
-        biases = torch.empty(n_parts, wide, device=Z.device)
-        kernels.first_kernel[(blocks, n_parts)](
-            H, slope, Z, parts, biases, rows, COLUMNS=wide, FEATURES=features, WIDE=max(16, _power(features)),
-            ROWS=each, STEP=64, BLOCK=128, num_warps=8, num_stages=3,
-        )  # fmt: skip
-        self._sum(parts, layer.weight)
-        self._forked(self._sum, biases, layer.bias)
-
-    def _sum(self, parts: Tensor, parameter: Tensor) -> None:
-        n_parts, columns = parts.shape
-        wide = 32 if n_parts > 64 else 256
-        kernels.sums_kernel[(-(-columns // wide),)](
-            parts, self.flat.gradient(parameter), n_parts, columns, AT_ONCE=128 if n_parts > 64 else 16,
-            WIDE=wide, num_warps=4,
+    def _head(self, H: Tensor, gradient: Tensor, count: Tensor) -> None:
+        """The gradient of the head, a part of the rows at a time."""
+        (rows, columns), (parts, size), level = H.shape, self.flat.parts.shape, self.head.bias
+        heads = self.flat.part(self.head.weight)
+        kernels.head_kernel[(-(-columns // 32), parts)](
+            H, gradient, count, heads, heads if level is None else self.flat.part(level), size, rows // parts,
+            COLUMNS=columns, BIASED=level is not None, WIDE=32, STEP=128, num_warps=4,
         )  # fmt: skip
 
-    def _forked(self, work: Callable[..., Any], *given: Tensor) -> None:
+    def _passed(self, slope: Tensor, layer: nn.Linear, H: Tensor) -> Tensor:
+        """The slope one layer below, before its activation, which gave `H`."""
+        (rows, inner), passed = H.shape, torch.empty_like(H)
+        block = min(_BLOCK, _power(inner))
+        kernels.pass_kernel[(-(-inner // block), rows // kernels.TILE)](
+            self._tiles(slope, kernels.TILE, _STEP), self._tiles(self.flat.short(layer.weight), _STEP, block),
+            self._tiles(H, kernels.TILE, block), self._tiles(passed, kernels.TILE, block),
+            COLUMNS=layer.out_features, INNER=inner, ROWS=kernels.TILE, BLOCK=block, STEP=_STEP,
+            TILED=self.tiled, num_warps=4, num_stages=_STAGES,
+        )  # fmt: skip
+        return passed
+
+    def _weigh(self, slope: Tensor, below: Tensor, layer: nn.Linear) -> None:
+        """The gradient of a layer, a part of the rows at a time."""
+        (rows, columns), inner, flat = slope.shape, below.shape[1], self.flat
+        parts, size = flat.parts.shape
+        high, wide = 128, 256
+        if -(-columns // high) * -(-inner // wide) * parts < _SERVED:
+            high, wide = 64, _power(inner) if inner <= 256 else 128
+        kernels.weight_kernel[(-(-columns // high), -(-inner // wide), parts)](
+            self._tiles(slope, _STEP, high), self._tiles(below, _STEP, wide), flat.part(layer.weight),
+            flat.part(layer.bias), size, rows // parts, COLUMNS=columns, INNER=inner, HIGH=high, WIDE=wide,
+            STEP=_STEP, TILED=self.tiled, num_warps=8 if high == 128 else 4, num_stages=4,
+        )  # fmt: skip
+
+    def _tiles(self, X: Tensor, high: int, wide: int) -> Any:
+        """A matrix for a kernel, to be read in such tiles by the copy engine where that can."""
+        if not self.tiled:
+            return X
+        from triton.tools.tensor_descriptor import TensorDescriptor
+
+        return TensorDescriptor.from_tensor(X, [high, wide])
+
+    def _forked(self, work: Callable[..., Any], *given: Any) -> None:
         """Beside what follows, up to the end of the step; until then what it is given is kept."""
         self.held.append(given)
         self.beside.wait_stream(torch.cuda.current_stream())
@@ -171,8 +178,11 @@ class _Flat:
             size += -(-parameter.numel() // _ALIGNED) * _ALIGNED
         device = parameters[0].device
         self.weights, self.mean, self.square = torch.zeros(3, size, device=device).unbind()
-        self.step_number = torch.zeros((), device=device)
-        self.gradients = torch.zeros(size, dtype=torch.bfloat16, device=device)
+        self.step_number, self.size = torch.zeros((), device=device), size
+        parts = _PARTS
+        while parts > 1 and parts * size > _ROOM:
+            parts //= 2
+        self.parts = torch.zeros(parts, size, device=device)  # of the gradients
         for parameter in parameters:
             state = optimizer.state[parameter]
             if state:  # of a training that goes on
@@ -193,16 +203,17 @@ class _Flat:
     def short(self, parameter: Tensor) -> Tensor:
         return self._view(self.halves, parameter)
 
-    def gradient(self, parameter: Tensor) -> Tensor:
-        return self._view(self.gradients, parameter)
+    def part(self, parameter: Tensor) -> Tensor:
+        """Its gradient from the first part of a batch; the others follow, each after all weights."""
+        return self._view(self.parts[0], parameter)
 
-    def step(self) -> None:
+    def step(self, begin: int, stop: int) -> None:
+        """A step of the weights from `begin` to `stop`."""
         beta1, beta2 = self.group["betas"]
-        self.step_number.add_(1)
-        kernels.adam_kernel[(-(-len(self.weights) // 1024),)](
-            self.weights, self.halves, self.gradients, self.mean, self.square, self.step_number,
-            self.group["lr"], len(self.weights), beta1, beta2, self.group["eps"], self.group["weight_decay"],
-            DECOUPLED=self.decoupled, WIDE=1024, num_warps=4,
+        kernels.adam_kernel[(-(-(stop - begin) // 1024),)](
+            self.weights, self.halves, self.parts, self.mean, self.square, self.step_number, self.group["lr"],
+            begin, stop, self.size, beta1, beta2, self.group["eps"], self.group["weight_decay"],
+            DECOUPLED=self.decoupled, PARTS=len(self.parts), WIDE=1024, num_warps=4,
         )  # fmt: skip
 
 
@@ -211,4 +222,5 @@ def _layers(scorer: MLP) -> list[nn.Linear]:
 
 
 def _power(size: int) -> int:
-    return 1 << max(size - 1, 1).bit_length()
+    """The power of two from there on; products take 16 columns or more."""
+    return max(16, 1 << (size - 1).bit_length())

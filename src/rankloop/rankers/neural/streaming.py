@@ -1,8 +1,11 @@
-"""Rows that stay on the host: the next batch is gathered and sent during the current step."""
+"""Rows that stay on the host: the next batches are gathered and sent during the current step."""
 
 import os
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from queue import SimpleQueue
 
 import numpy as np
 import torch
@@ -10,19 +13,22 @@ from torch import Tensor
 
 __all__ = ["streamed"]
 
-_GATHERERS = min(8, os.cpu_count() or 1)  # threads
+_THREADS = min(6, os.cpu_count() or 1)  # each gathers a batch of its own
+_PINNED = 2**29  # bytes of all batches that are gathered; two batches take what they need
 
 
 def streamed(host: Tensor, wanted: Sequence[Tensor], device: torch.device) -> Iterator[Tensor]:
-    """The rows of each batch on the device, one batch ahead; `wanted` are row numbers on the host."""
+    """The rows of each batch on the device, in this order; `wanted` are row numbers on the host."""
     most = max(map(len, wanted), default=0)
-    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(_GATHERERS) as pool:
-        sender = _PinnedSender(host, most, device, pool) if device.type == "cuda" else _Sender(host)
-        coming = [reader.submit(sender.send, rows) for rows in wanted[:1]]
-        for following in [*wanted[1:], None]:
-            sent, event = coming.pop().result()
-            if following is not None:
-                coming.append(reader.submit(sender.send, following))
+    bytes_ = max(1, most * host.shape[1] * host.element_size())
+    ahead = max(1, min(_THREADS, _PINNED // bytes_ - 1)) if device.type == "cuda" else 1
+    with ThreadPoolExecutor(ahead) as pool:
+        sender = _PinnedSender(host, most, device, ahead + 1) if device.type == "cuda" else _Sender(host)
+        waiting = iter(wanted)
+        coming = deque(pool.submit(sender.send, rows) for rows in islice(waiting, ahead))
+        while coming:
+            sent, event = coming.popleft().result()
+            coming.extend(pool.submit(sender.send, rows) for rows in islice(waiting, 1))
             if event is not None:
                 current = torch.cuda.current_stream(device)
                 current.wait_event(event)
@@ -42,33 +48,24 @@ class _Sender:
 
 
 class _PinnedSender(_Sender):
-    """Rows for a GPU: gathered by several threads into two alternating pinned buffers, on an own stream."""
+    """Rows for a GPU: each thread gathers a batch into a pinned buffer, which an own stream sends."""
 
-    def __init__(self, host: Tensor, most: int, device: torch.device, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, host: Tensor, most: int, device: torch.device, buffers: int) -> None:
         super().__init__(host)
-        self.device, self.pool = device, pool
-        self.buffers = [torch.empty(most, host.shape[1], dtype=host.dtype, pin_memory=True) for _ in range(2)]
-        self.stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # of torch
-        self.in_flight: list[torch.cuda.Event] = []
+        self.device, self.stream = device, torch.cuda.Stream(device)  # type: ignore[no-untyped-call]  # of torch
+        self.free: SimpleQueue[tuple[Tensor, torch.cuda.Event | None]] = SimpleQueue()
+        for _ in range(buffers):
+            self.free.put((torch.empty(most, host.shape[1], dtype=host.dtype, pin_memory=True), None))
 
     def send(self, rows: Tensor) -> tuple[Tensor, torch.cuda.Event | None]:
-        if len(self.in_flight) == len(self.buffers):
-            self.in_flight.pop(0).synchronize()  # then its buffer is free
-        buffer = self.buffers[0][: len(rows)]
-        self.buffers.reverse()
-        self._gather(rows, buffer)
+        buffer, before = self.free.get()
+        if before is not None:
+            before.synchronize()  # what the buffer held has arrived
+        out = buffer[: len(rows)]
+        # This releases the interpreter lock; mode "clip" writes without a buffer in between.
+        np.take(self.host.numpy(), rows.numpy(), axis=0, out=out.numpy(), mode="clip")
         with torch.cuda.stream(self.stream):
-            sent = buffer.to(self.device, non_blocking=True)
+            sent = out.to(self.device, non_blocking=True)
             event = self.stream.record_event()
-        self.in_flight.append(event)
+        self.free.put((buffer, event))
         return sent, event
-
-    def _gather(self, rows: Tensor, buffer: Tensor) -> None:
-        """numpy.take releases the interpreter lock, so threads help; mode "clip" writes without a buffer."""
-        host, wanted, out = self.host.numpy(), rows.numpy(), buffer.numpy()
-
-        def take(part: slice) -> None:
-            np.take(host, wanted[part], axis=0, out=out[part], mode="clip")
-
-        step = max(1024, -(-len(rows) // _GATHERERS))
-        list(self.pool.map(take, (slice(low, low + step) for low in range(0, len(rows), step))))

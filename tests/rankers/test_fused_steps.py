@@ -1,0 +1,114 @@
+"""The kernels of a training step of an MLP: on CUDA where there is some, else by Triton's interpreter.
+
+TRITON_INTERPRET=1 pytest -W ignore::DeprecationWarning tests/rankers/test_fused_steps.py
+"""
+
+import os
+from importlib.util import find_spec
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rankloop.rankers.neural import streaming  # noqa: E402 - needs torch
+from rankloop.rankers.neural.fused_mlp import FusedSteps, _Flat  # noqa: E402
+from rankloop.rankers.neural.layers import Shape  # noqa: E402
+from rankloop.rankers.neural.network import MLP  # noqa: E402
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+RUNS = find_spec("triton") is not None and (DEVICE.type == "cuda" or INTERPRETED)
+HALF = torch.bfloat16 if DEVICE.type == "cuda" else torch.float16  # the interpreter multiplies no bf16
+CLOSE = 0.01 if HALF is torch.bfloat16 else 0.002
+needs_kernels = pytest.mark.skipif(not RUNS, reason="no CUDA, and no Triton with TRITON_INTERPRET=1")
+
+
+def steps_of(scorer, optimizer):
+    """The steps without lists, streams and graphs: one thing after the other."""
+    made = object.__new__(FusedSteps)
+    made.layers = [module for module in scorer.body if isinstance(module, torch.nn.Linear)]
+    made.head, made.flat = scorer.head, _Flat(list(scorer.parameters()), optimizer)
+    made.flat.halves = made.flat.weights.to(HALF)
+    made.rest = made.flat.starts[(made.layers[1:] or [made.head])[0].weight]
+    made.tiled = all(layer.in_features % 8 == 0 == layer.out_features % 8 for layer in made.layers)
+    made._forked = lambda work, *given: work(*given)
+    return made
+
+
+@needs_kernels
+@pytest.mark.parametrize("level", [False, True])
+@pytest.mark.parametrize(
+    ("features", "hidden", "tiled"),
+    [(136, (272, 40), True), (12, (20, 7), False), (72, (16,), True), (44, (24, 24, 300), False)],
+)
+def test_layers_and_gradients_are_those_of_calculus(features, hidden, tiled, level):
+    """Columns that fill no tile, of one layer and of several; sizes that the copy engine takes and not."""
+    torch.manual_seed(0)
+    scorer = MLP(Shape(features, hidden, "relu", 0.0, level)).to(DEVICE)
+    optimizer = torch.optim.AdamW(scorer.parameters(), lr=torch.tensor(0.01, device=DEVICE), weight_decay=0.1)
+    steps = steps_of(scorer, optimizer)
+    assert steps.tiled == tiled
+    short = {parameter: steps.flat.short(parameter).double() for parameter in scorer.parameters()}
+    Z, gradient = torch.randn(512, features, device=DEVICE).to(HALF), torch.randn(512, device=DEVICE)
+    active, scores = steps._forward(Z)
+    # Step by step in double precision, each from what the kernels gave before it.
+    given = [made.double() for made in active]
+    for layer, below, above in zip(steps.layers, given, given[1:], strict=False):
+        near(above, torch.relu(below @ short[layer.weight].T + short[layer.bias]))
+    head = steps.head
+    near(scores, given[-1] @ short[head.weight][0] + (short[head.bias] if level else 0.0))
+    steps.flat.step_number.fill_(1)
+    steps._backward(active, gradient, torch.tensor(4.0, device=DEVICE))
+    near(of(steps, head.weight), (gradient.double() / 4 @ given[-1])[None])
+    if level:
+        near(of(steps, head.bias), gradient.double().sum(0, keepdim=True) / 4)
+    slope = gradient.double()[:, None] / 4 * short[head.weight]
+    for layer, below, above in zip(steps.layers[::-1], given[-2::-1], given[::-1], strict=False):
+        slope = slope * (above > 0)
+        near(of(steps, layer.weight), slope.T @ below)
+        near(of(steps, layer.bias), slope.sum(0))
+        slope = slope @ short[layer.weight]
+
+
+def of(steps, parameter):
+    """The gradient of a parameter: the sum of its parts."""
+    start, size = steps.flat.starts[parameter], parameter.numel()
+    return steps.flat.parts[:, start : start + size].sum(0).view(parameter.shape)
+
+
+def near(ours, theirs):
+    assert (ours.double() - theirs).norm() < CLOSE * theirs.norm()
+
+
+@needs_kernels
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+def test_steps_are_those_of_the_optimizer(kind):
+    torch.manual_seed(0)
+    scorer, plain = (MLP(Shape(5, (30, 3), "relu", 0.0, True)).to(DEVICE) for _ in range(2))
+    plain.load_state_dict(scorer.state_dict())
+    flat = _Flat(list(scorer.parameters()), kind(scorer.parameters(), lr=torch.tensor(0.01, device=DEVICE)))
+    flat.halves = flat.weights.to(HALF)
+    optimizer = kind(plain.parameters(), lr=0.01)
+    for _ in range(3):
+        for ours, theirs in zip(scorer.parameters(), plain.parameters(), strict=True):
+            parts = torch.randn(len(flat.parts), ours.numel(), device=DEVICE)
+            flat.parts[:, flat.starts[ours] :][:, : ours.numel()] = parts
+            theirs.grad = parts.sum(0).view(ours.shape)
+        optimizer.step()
+        flat.step_number.add_(1)
+        flat.step(64, flat.size)
+        flat.step(0, 64)
+    for ours, theirs in zip(scorer.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+        torch.testing.assert_close(flat.short(ours), ours.detach().to(HALF))
+
+
+def test_streamed_batches_come_whole_and_in_order():
+    """Of any number and size; several are under way at a time on CUDA."""
+    host = torch.randn(500, 3)
+    for sizes in ([], [4], [7, 1, 30, 2, 90, 5, 5, 5, 11, 3, 60]):
+        wanted = [torch.randint(0, 500, (size,)) for size in sizes]
+        made = [batch.cpu() for batch in streaming.streamed(host, wanted, DEVICE)]
+        assert len(made) == len(sizes)
+        for batch, rows in zip(made, wanted, strict=True):
+            assert torch.equal(batch, host[rows])
