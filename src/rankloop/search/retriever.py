@@ -134,13 +134,9 @@ class Retriever(Stage):
         if len(lists) == 1:
             name, found = next(iter(lists.items()))
             ranks = {name: np.arange(1, len(found.rows) + 1, dtype=np.int32)}
-            return replace(
-                empty,
-                rows=found.rows,
-                scores=found.scores,
-                sources={name: found.scores},
-                ranks=ranks,
-                matches=found.matches,
+            sources = {name: found.scores}
+            return Candidates(
+                query, snapshot, found.rows, found.scores, sources, ranks, {}, empty.leaves, found.matches
             )
         return self._fused(empty, lists, vectors)
 

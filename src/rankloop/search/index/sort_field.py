@@ -16,8 +16,10 @@ def sort_field(sort: str | None, fields: Mapping[str, Field]) -> tuple[str, bool
     >>> sort_field("-price", {"price": Field("number")})
     ('price', True)
     """
+    if sort is None:
+        return None
     known = [name for name, field in fields.items() if field.kind in ("number", "date")]
-    if sort is None or (sort == SCORE and SCORE not in known):
+    if sort == SCORE and SCORE not in known:
         return None
     name = one_of("number or date field to sort by", sort.removeprefix("-"), known)
     return name, sort.startswith("-")
