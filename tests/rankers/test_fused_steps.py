@@ -1,6 +1,6 @@
 """The kernels of a training step of an MLP: on CUDA where there is some, else by Triton's interpreter.
 
-TRITON_INTERPRET=1 pytest -W ignore::DeprecationWarning tests/rankers/test_fused_steps.py
+TRITON_INTERPRET=1 pytest -W ignore::DeprecationWarning -W ignore::RuntimeWarning (this file)
 """
 
 import os
