@@ -6,7 +6,7 @@ The development sets of auto_lab/sets.py, drawn or divided anew for each seed; t
 validation queries, and test NDCG@10 is shown as the difference from the defaults. `sampled` is a learning
 rate of 0.05, 15 leaves, 60 % of the features and 80 % of the queries for each tree; `per split` samples the
 features for each split instead. `--stopping` compares rules of stopping alone. `rounds` are those that
-training takes, beside the defaults; the error of a mean is that over sets and seeds.
+training takes, compared with the defaults; the error of a mean is that over sets and seeds.
 """
 
 import argparse
