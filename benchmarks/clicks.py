@@ -38,7 +38,7 @@ SIZES, TEST_PAGES, REPORTED = (
     5000,
     11,
 )  # of `perplexity`; seeds 1 to 4 were developed on
-REAL_SIZES = (250, 500, 1000, None)  # pages of TREC 2014, the first of the log; None: all
+REAL_SIZES = (250, 500, 1000)  # pages of TREC 2014, the first of the log
 PEERS = {
     "rankctr": ("CTR", "RCTR"),
     "documentctr": ("CTR", "DCTR"),
@@ -186,7 +186,7 @@ def trec_logs(folder: Path) -> Iterator[tuple[str, tuple[ClickLog, ClickLog]]]:
     parts = [clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")]
     known = ClickLog.concat(parts[:2])
     for size in REAL_SIZES:
-        some = known if size is None else known.select(np.arange(size))
+        some = known.select(np.arange(size))
         yield f"TREC, {some.n_pages:,} pages", (some, parts[2])
 
 
