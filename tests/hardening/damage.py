@@ -1,11 +1,16 @@
 """Files with one place changed: a bit, a byte, an end that is missing or too long."""
 
+import io
 import os
 import random
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-__all__ = ["FULL", "KINDS", "TRIED", "changed", "damages"]
+from rankloop import _archive
+
+__all__ = ["FULL", "KINDS", "TRIED", "changed", "damages", "repacked"]
 
 FULL = int(os.environ.get("RANKLOOP_HARDENING", "1"))  # `make hardening` tries so many times as much
 TRIED: Counter[str] = Counter()  # what was tried in this run, printed at its end
@@ -43,3 +48,17 @@ def damages(whole: bytes, count: int, seed: int) -> Iterator[tuple[str, bytes]]:
         kind = KINDS[number % len(KINDS)]
         TRIED["damaged files"] += 1
         yield kind, changed(whole, kind, rng)
+
+
+def repacked(whole: bytes, change: Callable[[dict[str, bytes]], object]) -> bytes:
+    """The archive with other members, and a right checksum again: made up, not damaged."""
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        archive.comment = _archive._SIGNATURE + bytes(8)
+    whole = buffer.getvalue()[:-8]
+    return whole + b"%08x" % zlib.crc32(whole)

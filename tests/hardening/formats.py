@@ -9,6 +9,7 @@ import numpy as np
 import polars
 
 import rankloop as rl
+from data.test_broken_records import RANKING
 from rankloop.cli.options.queries import read_queries
 from rankloop.cli.options.runs import read_config
 from rankloop.clicks import ClickLog, read_clicks, read_ubi, write_clicks
@@ -45,14 +46,6 @@ PAGE = {
 }
 ABOUT = {"object": {"object_id": "a"}, "position": {"ordinal": 1}, "dwell_time": 3.0, "conversion": 2}
 EVENT = {"action_name": "click", "query_id": "1", "timestamp": 1772359200400, "event_attributes": ABOUT}
-RANKING = {
-    "event": "ranking",
-    "id": "r1",
-    "timestamp": "1599391467000",
-    "user": "u",
-    "fields": [{"name": "query", "value": "cat"}],
-    "items": [{"id": "i3"}, {"id": "i1"}],
-}
 DONE = {"event": "interaction", "id": "x", "ranking": "r1", "type": "click", "item": "i1"}
 LOGGED = [{"log1": [{"name": "bm25", "value": 1.5}, {"name": "age"}]}]
 ANSWER = {"hits": {"hits": [{"_id": "7", "fields": {"_ltrlog": LOGGED}}]}}

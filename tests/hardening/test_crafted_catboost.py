@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rankloop as rl
-from hardening.damage import FULL, TRIED
-from hardening.test_crafted_models import outcomes, repacked
+from hardening.damage import FULL, TRIED, repacked
+from hardening.test_crafted_models import outcomes
 from rankloop.data import RankingDataset
 from rankloop.rankers.trees.catboost_json import check_catboost
 

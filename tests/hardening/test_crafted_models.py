@@ -6,8 +6,6 @@ import random
 import re
 import subprocess
 import sys
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +16,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 import rankloop as rl
-from hardening.damage import FULL, TRIED, changed
+from hardening.damage import FULL, TRIED, changed, repacked
 from rankloop import _archive
 
 NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][+-]?\d+)?")
@@ -43,20 +41,6 @@ def outcomes(folder):
     assert done.returncode == 0, f"{last} ended the process ({done.returncode}): {done.stderr[-500:]}"
     assert set(found) == {path.name for path in Path(folder).iterdir()}
     return found
-
-
-def repacked(whole, change):
-    """The archive with other members, and a right checksum again: made up, not damaged."""
-    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    change(members)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-        archive.comment = _archive._SIGNATURE + bytes(8)
-    whole = buffer.getvalue()[:-8]
-    return whole + b"%08x" % zlib.crc32(whole)
 
 
 def with_another_number(content, rng):

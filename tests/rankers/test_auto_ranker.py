@@ -159,19 +159,25 @@ def test_compiling_is_not_taken_for_a_slow_model(sets, monkeypatch):
     assert [row[3] for row in ranker.leaderboard_.rows] == ["0.1"] * 4
 
 
-def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
-    calls = []
+def interrupt(monkeypatch, calls, when):
+    """Let somebody press Ctrl-C at fits of which `when` holds by their number; `calls` lists all fits."""
+    original = searching.fit_one
 
     def interrupted(candidate, *given, **more):
         calls.append(candidate)
-        if len(calls) > 3:
+        if when(len(calls)):
             raise KeyboardInterrupt
         return original(candidate, *given, **more)
 
-    original = searching.fit_one
     monkeypatch.setattr(searching, "_prepare", lambda *_: None)
     monkeypatch.setattr(searching, "fit_one", interrupted)
     monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", interrupted)
+
+
+def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
+    calls = []
+
+    interrupt(monkeypatch, calls, lambda fits: fits > 3)
     ranker = AutoRanker(minutes=5, threads=1).fit(*sets[:2])
     assert len(ranker.leaderboard_.rows) == 3
     assert 1 <= len(ranker.parts_) <= 3
@@ -186,16 +192,7 @@ def test_after_one_interrupt_nothing_more_is_fitted(sets, monkeypatch, at):
     """While models are tried (the fourth fit), and while the best are fitted again (the eighth)."""
     calls = []
 
-    def interrupted(candidate, *given, **more):
-        calls.append(candidate)
-        if len(calls) == at:
-            raise KeyboardInterrupt
-        return original(candidate, *given, **more)
-
-    original = searching.fit_one
-    monkeypatch.setattr(searching, "_prepare", lambda *_: None)
-    monkeypatch.setattr(searching, "fit_one", interrupted)
-    monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", interrupted)
+    interrupt(monkeypatch, calls, lambda fits: fits == at)
     ranker = AutoRanker(minutes=5, fits=5, backends=["lightgbm"], threads=1).fit(*sets[:2])
     assert len(calls) == at
     assert ranker.parts_

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankloop._json import parse_json
+from rankloop._json import read_object
 from rankloop.rankers.text.bert import BertShape
 from rankloop.rankers.text.cross_encoder import CrossEncoder
 from rankloop.rankers.text.folder import TOKENIZER, model_folder
@@ -34,7 +34,7 @@ class Pretrained(NamedTuple):
 def open_model(name: str | Path, *, dropout: float, seed: int) -> Pretrained:
     """The pretrained model of a folder, or of a name in the cache, as a cross-encoder."""
     folder = model_folder(name)
-    config = _settings(folder / "config.json")
+    config = read_object(folder / "config.json", "copy it again")
     tokenizer = Tokenizer((folder / TOKENIZER).read_text(encoding="utf-8"))
     if config.get("model_type") not in NATIVE:
         from rankloop.rankers.text.transformer import open_transformer
@@ -87,23 +87,13 @@ def made_of(
     return CrossEncoder(shape, dropout=dropout, classes=int(about["classes"]), pooler=bool(about["pooler"]))
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    try:
-        found = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read ({error}); copy it again") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} holds no settings; copy it again")
-    return found
-
-
 def _weights(folder: Path) -> dict[str, Tensor]:
     """The weights of a folder in safetensors, in one file or several."""
     one, several = folder / "model.safetensors", folder / "model.safetensors.index.json"
     if one.is_file():
         return read_safetensors(one)
     if several.is_file():
-        named = _settings(several).get("weight_map")
+        named = read_object(several, "copy it again").get("weight_map")
         if not isinstance(named, dict) or not all(isinstance(file, str) for file in named.values()):
             raise ValueError(f"{several} names no files of weights; copy it again")
         files = sorted(set(named.values()))

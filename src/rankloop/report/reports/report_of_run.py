@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankloop._json import parse_json
+from rankloop._json import read_object
 from rankloop.report.metric_intervals import metric_intervals
 from rankloop.report.report import Report
 from rankloop.report.reports.report_of_ranker import add_ranker
@@ -27,7 +27,7 @@ def report_of_run(
     run = Path(folder)
     if not (run / "metrics.json").is_file():
         raise ValueError(f"{run} is not a run folder: it has no metrics.json; rankloop train --out makes one")
-    figures = _json(run / "metrics.json")
+    figures = read_object(run / "metrics.json", "train again")
     report = Report(title or f"Run {run.resolve().name}", "A ranker, its training and its metrics.")
     try:
         report.add("Metrics", metric_intervals(_intervals(figures)), _table(figures))
@@ -41,7 +41,7 @@ def report_of_run(
     for name in ("parameters", "data", "environment"):
         path = run / f"{name}.json"
         if path.is_file():
-            report.add(name.capitalize(), _flat(_json(path)), folded=True)
+            report.add(name.capitalize(), _flat(read_object(path, "train again")), folded=True)
     return report
 
 
@@ -52,7 +52,7 @@ def _lists(run: Path, n_features: int) -> "RankingDataset | None":
     from rankloop.data import kind_of, open_dataset
 
     paths = tomllib.loads((run / "run.toml").read_text(encoding="utf-8"))
-    facts = _json(run / "data.json")
+    facts = read_object(run / "data.json", "train again")
     for part in ("test", "valid", "data"):
         path = Path(str(paths.get(part, "")))
         if part in facts and path.exists():
@@ -99,14 +99,4 @@ def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
             found |= _flat(value, f"{before}{key} ")
         else:
             found[before + key] = " ".join(map(str, value)) if isinstance(value, list) else value
-    return found
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path} is damaged ({error}); train again") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} is damaged: it holds no table; train again")
     return found

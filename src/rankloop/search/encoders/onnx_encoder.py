@@ -12,7 +12,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
 from rankloop._extras import require
-from rankloop._json import parse_json
+from rankloop._json import read_object
 from rankloop._names import one_of
 from rankloop._progress import progress
 from rankloop._tokenizer import read_tokenizer
@@ -89,7 +89,7 @@ class OnnxEncoder:
     def fingerprint(self) -> str:
         """A hash of weights, vocabulary and settings: equal where the vectors are."""
         made = hashlib.blake2b(self._model.read_bytes(), digest_size=8)
-        spelled = _read(self.folder / "tokenizer.json")
+        spelled = read_object(self.folder / "tokenizer.json", "copy it again")
         rules = {key: spelled.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "model")}
         made.update(json.dumps([rules, self.pooling, self.tokens], sort_keys=True).encode())
         return made.hexdigest()
@@ -190,14 +190,4 @@ def _declared_pooling(folder: Path) -> str:
     declared = folder / "1_Pooling" / "config.json"
     if not declared.is_file():
         return "mean"
-    return "cls" if _read(declared).get("pooling_mode_cls_token") else "mean"
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = parse_json(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be read ({error}); copy it again") from None
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} holds no settings; copy it again")
-    return found
+    return "cls" if read_object(declared, "copy it again").get("pooling_mode_cls_token") else "mean"
