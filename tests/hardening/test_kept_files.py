@@ -128,7 +128,9 @@ def test_files_of_a_network(tmp_path):
             BiEncoder.open(folder, tokens=16, device="cpu")
         (folder / file).write_bytes(whole)
 
-    refused("config.json", lambda whole: DEEP.encode(), r"config\.json is damaged or not JSON \(nested too deeply")
+    refused(
+        "config.json", lambda whole: DEEP.encode(), r"config\.json is damaged or not JSON \(nested too deeply"
+    )
     refused("config.json", lambda whole: b"[]", r"config\.json is damaged: it holds no JSON object")
     header = (50_000).to_bytes(8, "little") + b"[" * 50_000
     refused("model.safetensors", lambda whole: header, "damaged or not a safetensors file")
