@@ -20,11 +20,17 @@ class Words:
         self.limit = 1000
 
     @classmethod
-    def from_file(cls, path):
+    def from_str(cls, written):
         return cls()
 
     def no_padding(self):
         pass
+
+    def no_truncation(self):
+        self.limit = 1000
+
+    def encode(self, text, other=""):
+        return self.encode_batch([f"{text} {other}"])[0]
 
     def enable_truncation(self, max_length):
         self.limit = max_length

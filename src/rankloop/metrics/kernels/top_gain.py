@@ -47,12 +47,12 @@ class TopGain:
         empty: str = "nan",
         **columns: Unpack[Columns],
     ) -> None:
+        cutoff(k)
         self.lists = MetricLists.of(*lists, **columns)
         self.k, self.gain, self.ties, self.empty = k, gain, ties, empty
 
     def found(self) -> Values:
         """The DCG of each list; 0 where nothing is relevant."""
-        cutoff(self.k)
         lists = self.lists
         gain, sums = Gain.of(self.gain, lists.labels), discount_sums(lists.offsets, self.k)
         return rank_sums(lists, self.ties, self.k, gain, sums)
