@@ -57,6 +57,19 @@ def test_a_query_is_understood(shop, typed, understood):
     assert found.query.understood == understood
 
 
+def test_a_slip_that_changes_how_a_stem_is_cut_is_corrected(tmp_path):
+    """ "wras" is its own stem and one edit from that of "erase"; "wars" has the stem "war"."""
+    index = Index.create(tmp_path / "i", {"title": "text"})
+    index.add([{"id": i, "title": f"Star Wars {i}"} for i in range(3)])
+    index.add([{"id": 9, "title": "Erase the past"}])
+    index.commit()
+    understood = index.retriever(typos="missing").understood
+    assert understood("star wras").text == "star wars"
+    assert understood("wras").text == "wars"  # in more documents
+    assert understood("warss").text == "wars"
+    assert understood("erasee").text == "erase"
+
+
 @pytest.mark.parametrize(
     "typed", ["blue headphones", "blue zzzzzz", '"blue headphnes"', "-headphnes", "blue the", "", "x1y2"]
 )

@@ -10,11 +10,12 @@ from rankloop.search.index.segment import REMEMBERED, Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Query
 
-__all__ = ["MOST", "Expander", "near_terms", "prefix_terms"]
+__all__ = ["MOST", "SHORTEST", "Expander", "near_terms", "prefix_terms"]
 
 
 MOST = 50  # expansions of one word or prefix: those in the most documents
 WORDS_IN_ALL = 20  # times as many expansions of one query in a field
+SHORTEST = 4  # letters of a word that is corrected
 SPELLINGS = 32  # misspelt words of one query that are corrected; each scans the vocabulary
 AT_ONCE = 1 << 18  # words of the vocabulary that are compared between two looks at the clock
 
@@ -122,7 +123,7 @@ def near_terms(
 
     An edit inserts, deletes or replaces a letter, or swaps two neighbours. Terms with digits have none.
     """
-    edits = 0 if len(term) < 4 or not term.isalpha() else 1 if len(term) < 8 else 2
+    edits = 0 if len(term) < SHORTEST or not term.isalpha() else 1 if len(term) < 8 else 2
     if edits == 0:
         return {}
     wanted = np.array([ord(letter) for letter in term], np.int64)

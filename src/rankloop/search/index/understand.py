@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rankloop._arrays import Bools, Ints
-from rankloop.search.index.expand import Expander
+from rankloop.search.index.expand import SHORTEST, Expander
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.text.query import Clause, Query
@@ -125,6 +125,8 @@ class _Reader:
         for at, (term, *_) in terms.items():
             for other, (edits, _) in self.expander.near(at, term).items():
                 near.setdefault(other, (edits, at))
+            for other in self._one_slip_away(word, at):
+                near.setdefault(other, (1, at))
         least = min((edits for edits, _ in near.values()), default=0)
         best = self._best([term for term, (edits, _) in near.items() if edits == least], fields)
         if best is None:
@@ -134,6 +136,19 @@ class _Reader:
             return SequenceMatcher(None, word, form).ratio(), count
 
         return _spelling(self.snapshot, fields, best, likeness)
+
+    def _one_slip_away(self, word: str, at: int) -> list[str]:
+        """Terms of the word with two neighbours swapped or a letter left out.
+
+        Stems are cut differently when a letter moves: "wras" is its own stem, two edits from that of "wars".
+        """
+        if len(word) < SHORTEST or not word.isalpha():
+            return []
+        swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1)}
+        shorter = {word[:i] + word[i + 1 :] for i in range(len(word))}
+        terms_of = self.snapshot.analyser(self.snapshot.text_fields[at]).terms_of
+        found = {term for one in swapped | shorter for term in terms_of(one)[:1]}
+        return sorted(term for term in found if self.snapshot.df(at, term))
 
     def _completed(self, word: str, fields: tuple[int, ...]) -> str | None:
         found: Counter[str] = Counter()
