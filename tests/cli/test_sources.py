@@ -38,8 +38,8 @@ def test_a_service_is_an_index_or_a_toml_file(files):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "data.txt", "--qrels", "qrels.txt"], "--queries and --qrels are for training on an index"),
-        (["train", "shop"], "shop is an index: training on it needs --qrels"),
+        (["train", "data.txt", "--qrels", "qrels.txt"], "--queries, --qrels and --features are for train"),
+        (["train", "shop"], "training on shop needs --qrels"),
         (["learn", "saved"], "a data set needs its click log: rankloop learn saved LOG"),
     ],
 )

@@ -17,6 +17,7 @@ from rankloop.engines.remote.solr_client import SolrClient
 
 pytestmark = pytest.mark.timeout(240)  # the first test starts the cluster
 
+FILES = {"queries": "queries.tsv", "qrels": "qrels.txt", "features": "features.txt"}
 NAMES = ["bm25(title)", "bm25(body)", "boolean(title)", "phrase(body)", "value(price)"]
 
 
@@ -217,3 +218,25 @@ def test_a_model_that_was_removed_is_not_named_as_left(monkeypatch):
     made.address, made.models = "opensearch://fake:9200/shop", models(None)
     monkeypatch.setattr(rl.engines, "open", lambda address: made)
     assert command("--to", made.address, "--name", "m1", "--rollback").endswith("are there: m0\n")
+
+
+@pytest.mark.parametrize("engine", ["index", "shop"])
+def test_one_command_trains_a_search_over_an_engine(request, tmp_path, engine):
+    """Judged queries become a pipeline of the named features: it ranks by price, which the grades follow."""
+    engine = request.getfixturevalue(engine)
+    words = ["red", "blue", "green", "shoes", "running", "hat", "coat", "light", "heavy", "winter"]
+    cheap = {one["id"]: int(one.get("price", 100) < 40) for one in documents(300)}
+    grades = [(word, id) for word in words for id in engine.retrieve(word, 100).ids]
+    (tmp_path / "queries.tsv").write_text("".join(f"{word}\t{word}\n" for word in words))
+    (tmp_path / "qrels.txt").write_text("".join(f"{word} 0 {id} {cheap[id]}\n" for word, id in grades))
+    (tmp_path / "features.txt").write_text("bm25(title)\nvalue(price)\n")
+    files = [f"--{name}={tmp_path / file}" for name, file in FILES.items()]
+    asked = ["train", str(engine.address), *files, "--ranker=lambdamart", "--set=trees=20", "--json"]
+    done = CliRunner().invoke(cli.app, [*asked, f"--out={tmp_path / 'run'}"], catch_exceptions=False)
+    found = {
+        who: one["metrics"]["ndcg@10"]["mean"] for who, one in json.loads(done.stdout)["metrics"].items()
+    }
+    assert found["learned"] > found["words alone"] + 0.1
+    search = rl.search.load_pipeline(tmp_path / "run/search.rank", engine)
+    assert search.features.names == ("bm25(title)", "value(price)")
+    assert sum(cheap[id] for id in search("summer").ids[:10]) >= 8

@@ -22,8 +22,8 @@ def train(
     source: Annotated[
         str | None,
         typer.Argument(
-            help="A data set (LETOR/SVMLight text, Parquet, CSV, JSONL, saved folder, shards); or an index, "
-            "with --queries and --qrels."
+            help="A data set (LETOR/SVMLight text, Parquet, CSV, JSONL, saved folder, shards); or an index "
+            "or an engine, with --queries and --qrels."
         ),
     ] = None,
     ranker: RankerName = None,
@@ -40,8 +40,14 @@ def train(
     ] = None,
     test: Annotated[str | None, typer.Option(help="Test data, for metrics only.")] = None,
     metric: Metrics = None,
-    queries: Annotated[Path | None, typer.Option(help="For an index: a file of id, tab, query.")] = None,
-    qrels: Annotated[Path | None, typer.Option(help="For an index: TREC judgments.")] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="For an index or engine: a file of id, tab, query.")
+    ] = None,
+    qrels: Annotated[Path | None, typer.Option(help="For an index or engine: TREC judgments.")] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help="For an index or engine: a file of feature names, one per line; by default all."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The run folder; by default runs/ and the source's name."),
@@ -63,13 +69,15 @@ def train(
 
     rankloop train shop.index --queries queries.tsv --qrels qrels.txt --out runs/shop
 
+    rankloop train opensearch://localhost:9200/shop --queries queries.tsv --qrels qrels.txt --out runs/shop
+
     rankloop train train.shards --valid vali.txt --backend ray --workers 8 --out runs/large
     """
     import json as writer
     import time
 
     from rankloop.cli.options.runs import chosen_ranker, read_config
-    from rankloop.cli.options.sources import is_index
+    from rankloop.cli.options.sources import is_searched
     from rankloop.metrics import evaluate
     from rankloop.metrics import metric as known_metric
 
@@ -81,7 +89,7 @@ def train(
     data = paths["data"]
     if data is None:
         raise ValueError("no SOURCE: rankloop train SOURCE, or data = '...' in the configuration")
-    target = out or Path(given["out"] if "out" in given else f"runs/{Path(data).stem}")
+    target = out or Path(given["out"] if "out" in given else f"runs/{_name(data)}")
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
     changed = [*(set_ or []), *([] if minutes is None else [f"minutes={minutes}"])]
@@ -89,15 +97,17 @@ def train(
     metrics = metric or given.get("metrics") or ["ndcg@10"]
     for one in metrics:
         known_metric(one)  # refuse a wrong name before the training, not after it
-    if is_index(data):
+    if is_searched(data):
         from rankloop.cli.options.train_search import train_search
 
-        train_search(Path(data), qrels, queries, model, target, metrics, json)
+        train_search(data, qrels, queries, features, model, target, metrics, json)
         if report is not None:
             _write_report(target, report)
         return
-    if queries is not None or qrels is not None:
-        raise ValueError(f"--queries and --qrels are for training on an index, and {data} is not an index")
+    if (queries, qrels, features) != (None, None, None):
+        raise ValueError(
+            f"--queries, --qrels and --features are for training on an index or engine, and {data} is neither"
+        )
 
     sets: dict[str, Any]
     if work.backend is not None:
@@ -129,6 +139,11 @@ def train(
     for part, found in judged.items():
         typer.echo(f"{part}\n{found!r}")
     typer.echo(f"trained in {seconds:.1f} s; written to {target}")
+
+
+def _name(source: str) -> str:
+    """What a run is called after: a file or folder without its ending, the name of an engine's index."""
+    return Path(source.partition("?")[0]).stem if "://" in source else Path(source).stem
 
 
 def _write(

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rankloop.data import RankingDataset
     from rankloop.rankers import Ranker
 
-__all__ = ["TABLES", "Reading", "expanded"]
+__all__ = ["TABLES", "Reading", "expanded", "read_names"]
 
 TABLES = ("parquet", "csv", "jsonl")
 
@@ -93,7 +93,7 @@ class Reading:
     def _text(self, source: Any, like: Any) -> "RankingDataset":
         from rankloop.data.open_dataset import open_dataset
 
-        names = None if self.feature_names is None else _read_names(Path(self.feature_names))
+        names = None if self.feature_names is None else read_names(Path(self.feature_names))
         if names is None and like is not None and _names_of(like) is not None:
             names = list(_names_of(like) or ())
         width = len(names) if names is not None else getattr(like, "n_features_in_", None)
@@ -138,7 +138,7 @@ def _names_of(like: Any) -> tuple[str, ...] | None:
     return None if names is None else tuple(map(str, names))
 
 
-def _read_names(path: Path) -> list[str]:
+def read_names(path: Path) -> list[str]:
     """One name on a line, in the order of the features; or a number and a name, as in XGBoost's maps."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of feature names {path}")

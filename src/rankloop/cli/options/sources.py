@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-__all__ = ["is_index", "is_service"]
+__all__ = ["is_index", "is_searched", "is_service"]
 
 
 def is_index(path: str | Path) -> bool:
@@ -12,9 +12,13 @@ def is_index(path: str | Path) -> bool:
     return Path(path).is_dir() and kind_of(path) == "index"
 
 
-def is_service(source: str | Path) -> bool:
-    """Whether a source has a log of its own: an index, an engine, or the TOML file of a service."""
+def is_searched(source: str | Path) -> bool:
+    """Whether a source is an index, or the address of an engine."""
     from rankloop.engines.remote.address import is_address
 
-    path = Path(source)
-    return is_address(source) or path.suffix.lower() == ".toml" or is_index(path)
+    return is_address(source) or is_index(source)
+
+
+def is_service(source: str | Path) -> bool:
+    """Whether a source has a log of its own: an index, an engine, or the TOML file of a service."""
+    return Path(source).suffix.lower() == ".toml" or is_searched(source)

@@ -1,4 +1,4 @@
-"""`rankloop train` on an index: fit a search pipeline to judged queries."""
+"""`rankloop train` on an index or an engine: fit a search pipeline to judged queries."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,10 @@ HELD_OUT, CANDIDATES, SEED = 0.2, 200, 0
 
 
 def train_search(
-    index: Path,
+    source: str,
     qrels: Path | None,
     queries: Path | None,
+    names: Path | None,
     model: "Ranker",
     target: Path,
     metrics: list[str],
@@ -34,14 +35,16 @@ def train_search(
     import numpy as np
 
     from rankloop._atomic import replacing_folder
+    from rankloop.cli.options.reading import read_names
     from rankloop.data import write_run
+    from rankloop.engines import open as open_engine
     from rankloop.metrics.compare import compare
-    from rankloop.search import Features, Index, first
+    from rankloop.search import Features, first
 
     if qrels is None:
-        raise ValueError(f"{index} is an index: training on it needs --qrels, and --queries for their texts")
-    opened = Index.open(index)
-    texts, judgments = _judged_queries(index, qrels, queries)
+        raise ValueError(f"training on {source} needs --qrels, and --queries for their texts")
+    opened = open_engine(source)
+    texts, judgments = _judged_queries(source, qrels, queries)
     judged = set(map(str, judgments.qid.tolist()))
     known = [qid for qid in texts if qid in judged]
     if len(known) < 5:
@@ -53,7 +56,8 @@ def train_search(
     parts = (order[:part], order[part : 2 * part], order[2 * part :])
     test, valid, train = ({known[i]: texts[known[i]] for i in one} for one in parts)
     retrieve = opened.retriever(k=CANDIDATES, typos="missing")
-    search = retrieve >> Features.standard(opened) >> model
+    features = Features.standard(opened) if names is None else Features(read_names(names))
+    search = retrieve >> features >> model
     search.fit(train, judgments, valid=valid, among="retrieved")
     words = retrieve >> first(CANDIDATES)
     ranked = {"words alone": words.run(test), "learned": search.run(test)}
@@ -87,7 +91,7 @@ def _is_worse(found: "Comparison", metric: str, difference: float) -> bool:
     return difference > 0 if lower else difference < 0
 
 
-def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[dict[str, Any], Qrels]":
+def _judged_queries(source: str, qrels: Path, queries: Path | None) -> "tuple[dict[str, Any], Qrels]":
     """The queries by id, and the judgments; judgments of a tool have the texts of the queries in them."""
     from rankloop.cli.options.queries import read_queries
     from rankloop.data import kind_of, read_judgments, read_qrels
@@ -96,7 +100,7 @@ def _judged_queries(index: Path, qrels: Path, queries: Path | None) -> "tuple[di
     if kind_of(qrels) != "judgments":
         if queries is None:
             raise ValueError(
-                f"{index} is an index: training on it needs --qrels (TREC judgments) and --queries (a file "
+                f"training on {source} needs --qrels (TREC judgments) and --queries (a file "
                 "of id, tab, text), or --qrels with judgments of a tool that keeps texts"
             )
         return read_queries(queries), read_qrels(qrels)
