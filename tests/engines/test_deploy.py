@@ -240,3 +240,7 @@ def test_one_command_trains_a_search_over_an_engine(request, tmp_path, engine):
     search = rl.search.load_pipeline(tmp_path / "run/search.rank", engine)
     assert search.features.names == ("bm25(title)", "value(price)")
     assert sum(cheap[id] for id in search("summer").ids[:10]) >= 8
+    if isinstance(engine, Solr):
+        told = command(str(tmp_path / "run"), "--to", str(engine.address), "--name", "trained", "--complete")
+        engine.models.remove("trained")
+        assert "score there as here" in told

@@ -16,8 +16,7 @@ __all__ = ["deploy"]
 
 def deploy(
     model: Annotated[
-        Path | None,
-        typer.Argument(help="A saved ranker, the run folder that holds one, or a saved pipeline."),
+        Path | None, typer.Argument(help="A saved ranker or pipeline, or the run folder that holds one.")
     ] = None,
     to: Annotated[
         str, typer.Option("--to", help="opensearch://host:9200/index or solr://host:8983/collection.")
@@ -92,12 +91,13 @@ def _remove(engine: "Engine", name: str, store: str | None) -> None:
 
 
 def _ranker(path: Path, engine: "Engine") -> "Ranker":
-    """The ranker in a file; that of a pipeline is checked to fit the engine's fields."""
+    """The ranker of a file or run folder; that of a pipeline is checked to fit the engine's fields."""
     from rankloop import rankers
     from rankloop.cli.options.runs import model_file
+    from rankloop.cli.options.train_search import SEARCH
     from rankloop.search import load_pipeline
 
-    file = model_file(path)
+    file = path / SEARCH if (path / SEARCH).is_file() else model_file(path)
     try:
         return rankers.load(file)
     except ValueError as error:
