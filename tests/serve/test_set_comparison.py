@@ -1,6 +1,7 @@
 """Versions over a query set: by judgments, by clicks corrected for rank, on the page, kept, and in CI."""
 
 import json
+import math
 
 import pytest
 from typer.testing import CliRunner
@@ -9,7 +10,8 @@ from rankloop.cli import app
 from rankloop.search import Deadline
 from rankloop.serve.desk.click_values import click_values
 from rankloop.serve.desk.query_sets import SetQuery, put_query_set, query_set
-from rankloop.serve.desk.set_comparison import SetComparison, compare_over_set
+from rankloop.serve.desk.live_scores import Score
+from rankloop.serve.desk.set_comparison import QueryChange, SetComparison, compare_over_set
 from serve.running import TOKEN, another, client_of
 from serve.test_pages import read
 
@@ -189,6 +191,38 @@ def test_the_page_shows_it_and_keeps_a_snapshot(desk):
     assert compared(service, worse).count("judgments") == before.count("judgments") + 1
     assert read(client.get(where)).text == kept, "a snapshot stays as it was"
     assert read(client.get("/compare/kept/nothing"), 404)
+
+
+def of_changes(changes, by="judgments", low=-0.5, high=0.5):
+    """A comparison whose queries change by these values."""
+    rows = tuple(QueryChange(f"q{at}", 1.0, by, 0.5, 0.5 + one, 1.0, 3, 2) for at, one in enumerate(changes))
+    known, nothing = Score(0.0, low, high), Score(math.nan, math.nan, math.nan)
+    judged, clicked = (known, nothing) if by == "judgments" else (nothing, known)
+    return SetComparison("few@1", "v1", "v2", 0.0, judged, clicked, True, 0, rows)
+
+
+@pytest.mark.parametrize("by", ["judgments", "clicks"])
+def test_a_change_that_few_queries_make_is_called_rough(by):
+    every = of_changes([0.01 * (-1) ** at * (1 + at % 7) for at in range(60)], by)
+    assert every.notes == []
+    fourteen = of_changes([0.1, -0.1] * 7 + [0.0] * 200, by)
+    assert fourteen.notes == [
+        f"A few queries make most of the change by {by}: its interval is rough, and may be narrow."
+    ]
+    one_large = of_changes([0.001 * (-1) ** at for at in range(100)] + [0.9], by)
+    assert len(one_large.notes) == 1
+    endless = of_changes([0.1], by, low=-1.0, high=1.0)
+    assert endless.notes == [], "it says that queries are too few already"
+    assert fourteen.to_dict()["notes"] == fourteen.notes
+
+
+def test_the_page_and_the_command_say_that_an_interval_is_rough(desk):
+    client, service, worse, _ = desk
+    [note] = [one for one in compared(service, worse).notes if "by judgments" in one]
+    log_in(client)
+    assert note in read(client.get("/compare", params={"set": "few", "a": "v1", "b": worse})).text
+    told = CliRunner().invoke(app, ["compare", "v1", worse, "--queries", "few", "--service", config_of(desk)])
+    assert note in told.output
 
 
 def test_one_click_to_side_by_side_with_reasons(desk):

@@ -101,6 +101,7 @@ def _text(found: "SetComparison") -> str:
             f"{found.ties} ties, {len(found.changes) - len(found.known)} unknown",
             mean("judgments", found.judged),
             mean("clicks", found.clicked) + (note if found.clicked.known else ""),
+            *found.notes,
             Table(("query", found.a, found.b, "change", "by"), rows).text() if rows else "",
         )
     ).rstrip()

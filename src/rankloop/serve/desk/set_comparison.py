@@ -11,6 +11,7 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from rankloop._ratio import ratio
+from rankloop.metrics.results.mean import mean_of
 from rankloop.serve.desk.click_values import click_values, newest_curve
 from rankloop.serve.desk.live_scores import Score, live_scores
 from rankloop.serve.desk.pools import pools_of
@@ -86,20 +87,37 @@ class SetComparison:
     def ties(self) -> int:
         return len(self.known) - self.wins - self.losses
 
+    @property
+    def notes(self) -> list[str]:
+        """Which interval rests on a few queries, in sentences."""
+        return [
+            f"A few queries make most of the change by {name}: its interval is rough, and may be narrow."
+            for name, one in self._ways.items()
+            if one.known and not one.endless and self._on_few_queries(name)
+        ]
+
+    def _on_few_queries(self, by: str) -> bool:
+        found = [(one.change or 0.0, one.weight) for one in self.known if one.by == by]
+        changes, weights = np.array(found, np.float64).reshape(-1, 2).T
+        return mean_of(changes, weights, usual=0.0).rough
+
+    @property
+    def _ways(self) -> dict[str, Score]:
+        return {"judgments": self.judged, "clicks": self.clicked}
+
     def lost(self, max_loss: float) -> list[str]:
         """By which evidence the mean loss is too large, in sentences."""
-        ways = {"judgments": self.judged, "clicks": self.clicked}
         return [
             f"NDCG@10 by {name} changes by {one.value:+.4f} "
             + ("on too few queries for an interval" if one.endless else f"[{one.low:+.4f}, {one.high:+.4f}]")
-            for name, one in ways.items()
+            for name, one in self._ways.items()
             if one.known and one.value < -max_loss
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
-        counts = {name: getattr(self, name) for name in ("wins", "losses", "ties")}
-        made: dict[str, Any] = json.loads(json.dumps(asdict(self) | counts).replace("NaN", "null"))
+        more = {name: getattr(self, name) for name in ("wins", "losses", "ties", "notes")}
+        made: dict[str, Any] = json.loads(json.dumps(asdict(self) | more).replace("NaN", "null"))
         return made
 
     @classmethod
