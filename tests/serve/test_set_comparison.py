@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from rankloop.cli import app
 from rankloop.search import Deadline
 from rankloop.serve.desk.click_values import click_values
-from rankloop.serve.desk.query_sets import SetQuery, put_query_set, query_set
 from rankloop.serve.desk.live_scores import Score
+from rankloop.serve.desk.query_sets import SetQuery, put_query_set, query_set
 from rankloop.serve.desk.set_comparison import QueryChange, SetComparison, compare_over_set
 from serve.running import TOKEN, another, client_of
 from serve.test_pages import read
