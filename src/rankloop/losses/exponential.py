@@ -5,12 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints, Singles
-from rankloop._jit import kernel, over_lists
-from rankloop.lists import rank_lists
+from rankloop._arrays import Floats
+from rankloop._jit import kernel
 from rankloop.losses.kernels.judged import judged_loss
 from rankloop.losses.kernels.lists import LossLists
-from rankloop.losses.kernels.logsum import NOTHING, add_logs, lower_sums
+from rankloop.losses.kernels.logsum import NOTHING, ByLabel, add_logs, lower_sums, over_labels
 from rankloop.losses.kernels.options import positive
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
@@ -44,14 +43,7 @@ class Exponential(Loss):
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         if lists.pairs is not None:
             return judged_loss(lists, lists.pairs, self._cost)
-        made = LossResult.zeros(lists.n_lists, lists.n_documents)
-        order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
-        scaled, weight = self.sigma * lists.scores, lists.item_weight
-
-        def work(first: int, last: int) -> None:
-            _exponential_lists(first, last, scaled, lists.labels, lists.offsets, weight, order, made)
-
-        over_lists(work, lists.offsets)
+        made = over_labels(_exponential_lists, lists, self.sigma * lists.scores, lists.item_weight)
         return LossResult(made.value, self.sigma * made.gradient, self.sigma**2 * made.hessian)
 
     def _cost(self, gap: Floats) -> tuple[Floats, Floats, Floats]:
@@ -60,17 +52,8 @@ class Exponential(Loss):
 
 
 @kernel
-def _exponential_lists(
-    first: int,
-    last: int,
-    scores: Floats,
-    labels: Singles,
-    offsets: Ints,
-    weight: Floats,
-    order: Ints,
-    made: LossResult,
-) -> None:
-    value, gradient, hessian = made
+def _exponential_lists(first: int, last: int, lists: ByLabel) -> None:
+    scores, labels, offsets, weight, order, value, gradient, hessian = lists
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         below = lower_sums(scores, labels, order, start, stop)

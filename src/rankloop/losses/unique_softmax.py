@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints, Singles
-from rankloop._jit import kernel, over_lists
-from rankloop.lists import gains, rank_lists
+from rankloop._arrays import Floats
+from rankloop._jit import kernel
+from rankloop.lists import gains
 from rankloop.losses.kernels.lists import LossLists
-from rankloop.losses.kernels.logsum import NOTHING, add_logs, lower_sums
+from rankloop.losses.kernels.logsum import NOTHING, ByLabel, add_logs, lower_sums, over_labels
 from rankloop.losses.kernels.options import check_gain
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss_result import LossResult
@@ -37,28 +37,12 @@ class UniqueSoftmax(Loss):
 
 def against_lower(lists: LossLists, mass: Floats) -> LossResult:
     """Cross-entropy of each document with mass against all documents of lower labels."""
-    made = LossResult.zeros(lists.n_lists, lists.n_documents)
-    order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
-
-    def work(first: int, last: int) -> None:
-        _against_lists(first, last, lists.scores, lists.labels, lists.offsets, mass, order, made)
-
-    over_lists(work, lists.offsets)
-    return made
+    return over_labels(_against_lists, lists, lists.scores, mass)
 
 
 @kernel
-def _against_lists(
-    first: int,
-    last: int,
-    scores: Floats,
-    labels: Singles,
-    offsets: Ints,
-    mass: Floats,
-    order: Ints,
-    made: LossResult,
-) -> None:
-    value, gradient, hessian = made
+def _against_lists(first: int, last: int, lists: ByLabel) -> None:
+    scores, labels, offsets, mass, order, value, gradient, hessian = lists
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         below = lower_sums(scores, labels, order, start, stop)

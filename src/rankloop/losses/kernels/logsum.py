@@ -1,14 +1,48 @@
 """Running sums of exponentials without overflow or underflow."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
-from rankloop._jit import kernel
+from rankloop._jit import kernel, over_lists
+from rankloop.lists import rank_lists
+from rankloop.losses.kernels.lists import LossLists
 from rankloop.losses.kernels.math import inline
+from rankloop.losses.loss_result import LossResult
 
-__all__ = ["NOTHING", "add_logs", "lower_sums"]
+__all__ = ["NOTHING", "ByLabel", "add_logs", "lower_sums", "over_labels"]
 
 NOTHING = -1e300  # the logarithm of an empty sum
+
+
+class ByLabel(NamedTuple):
+    """What a kernel reads and writes that goes through the documents of a list from the highest label down."""
+
+    scores: Floats
+    labels: Singles
+    offsets: Ints
+    weight: Floats
+    order: Ints
+    value: Floats
+    gradient: Floats
+    hessian: Floats
+
+
+def over_labels(
+    run: Callable[[int, int, ByLabel], None], lists: LossLists, scores: Floats, weight: Floats
+) -> LossResult:
+    """Value, gradient and Hessian as a kernel makes them that goes through labels from the highest down."""
+    made = LossResult.zeros(lists.n_lists, lists.n_documents)
+    order = rank_lists(lists.labels.astype(np.float64), lists.offsets)
+    room = ByLabel(scores, lists.labels, lists.offsets, weight, order, *made)
+
+    def work(first: int, last: int) -> None:
+        run(first, last, room)
+
+    over_lists(work, lists.offsets)
+    return made
 
 
 @inline

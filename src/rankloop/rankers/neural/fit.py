@@ -41,7 +41,7 @@ def fit(
     """The trained network, and how the training went."""
     _check(ranker)
     device = own_device(ranker.device)
-    recipe = _recipe(ranker, data)
+    recipe = Recipe.of(ranker, loss=suited_loss(ranker.loss, data), batch_documents=batch_size(ranker, data))
     free = _FREE if ranker.schedule == "constant" else _FREE - {"epochs"}
     identity = identity_of(ranker, data, valid, free) if ranker.checkpoint else {}
     path = Path(ranker.checkpoint) if ranker.checkpoint else None
@@ -125,23 +125,6 @@ def _check(ranker: "NeuralRanker") -> None:
                     f"{name} is for scorer={scorer!r} and the scorer {ranker.scorer!r} would ignore it; "
                     "leave it out or change the scorer"
                 )
-
-
-def _recipe(ranker: "NeuralRanker", data: RankingDataset) -> Recipe:
-    return Recipe(
-        loss=suited_loss(ranker.loss, data),
-        optimizer=ranker.optimizer,
-        learning_rate=ranker.learning_rate,
-        weight_decay=ranker.weight_decay,
-        schedule=ranker.schedule,
-        noise=ranker.noise,
-        epochs=ranker.epochs,
-        batch_documents=batch_size(ranker, data),
-        batch_lists=ranker.batch_lists,
-        precision=ranker.precision,
-        patience=ranker.patience,
-        seed=ranker.seed,
-    )
 
 
 def suited_loss(given: str | Loss, data: RankingDataset) -> Loss:

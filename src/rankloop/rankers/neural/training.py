@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import islice
 from math import cos, isfinite, pi
@@ -56,6 +56,12 @@ class Recipe:
     seed: int
     accumulate: int = 1
     warmup: float = 0.0
+
+    @classmethod
+    def of(cls, ranker: object, **chosen: Any) -> "Recipe":
+        """The parameters of a ranker by their names; `chosen` are those that it does not have as they are."""
+        names = [one.name for one in fields(cls) if one.name not in chosen and hasattr(ranker, one.name)]
+        return cls(**{name: getattr(ranker, name) for name in names}, **chosen)
 
     def rate(self, epoch: float) -> float:
         if self.schedule == "linear":

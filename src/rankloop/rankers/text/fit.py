@@ -83,19 +83,10 @@ def _check(ranker: "TextRanker") -> None:
 
 def recipe_of(ranker: "TextRanker", data: RankingDataset, device: torch.device) -> Recipe:
     """How this ranker is trained on this data."""
-    return Recipe(
+    return Recipe.of(
+        ranker,
         loss=suited_loss(ranker.loss, data),
         optimizer="adamw",
-        learning_rate=ranker.learning_rate,
-        weight_decay=ranker.weight_decay,
-        schedule=ranker.schedule,
         noise=0.0,
-        epochs=ranker.epochs,
-        batch_documents=ranker.batch_documents,
-        batch_lists=ranker.batch_lists,
         precision=chosen_precision(ranker, device),
-        patience=ranker.patience,
-        seed=ranker.seed,
-        accumulate=ranker.accumulate,
-        warmup=ranker.warmup,
     )

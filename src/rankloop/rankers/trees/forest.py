@@ -12,7 +12,14 @@ from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import over_lists, thread_count
 from rankloop.rankers.trees.lanes import LANES
 from rankloop.rankers.trees.packing import MOST_LEAVES, checked
-from rankloop.rankers.trees.score_kernels import add_alone, add_blocks, add_by_eight, to_bins
+from rankloop.rankers.trees.score_kernels import (
+    Binned,
+    Trees,
+    add_alone,
+    add_blocks,
+    add_by_eight,
+    to_bins,
+)
 
 __all__ = ["Forest", "aligned", "plain"]
 
@@ -45,6 +52,15 @@ class Forest:
     def n_features(self) -> int:
         return int(self.constants[0])
 
+    @cached_property
+    def binned(self) -> Binned:
+        """What the kernels need to bin a row."""
+        return self.columns, self.edges, self.table, self.special, self.constants[1]
+
+    @cached_property
+    def _forest(self) -> Trees:
+        return self.words, self.trees, self.values
+
     @property
     def n_trees(self) -> int:
         return len(self.trees)
@@ -63,7 +79,7 @@ class Forest:
             raise ValueError(f"X must be rows of {self.n_features} features, got shape {rows.shape}")
         scores = np.zeros(len(rows))
         if len(rows) <= _ALONE:
-            self._add_alone(rows, scores)
+            add_alone(plain(rows), self.binned, self._forest, scores)
         elif len(rows) < _MANY:
             self._add(rows, scores)
         else:
@@ -87,8 +103,6 @@ class Forest:
     def _add(self, X: Array, scores: Floats) -> None:
         """Add all trees, for blocks of 64 documents, of eight, or of one, whichever costs least."""
         rows, columns = len(X), max(1, len(self.columns))
-        binned = (self.columns, self.edges, self.table, self.special, self.constants[1])
-        forest = (self.words, self.trees, self.values)
         blocked = self._blocked(rows)
         if blocked:
             blocks = min(-(-blocked // LANES), max(1, _BINS // (columns * LANES)))
@@ -96,16 +110,16 @@ class Forest:
             reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
             for a in range(0, blocked, most):
                 some, to = plain(X[a : min(blocked, a + most)]), scores[a : min(blocked, a + most)]
-                add_blocks(some, *binned, *forest, bins, reached, leaf, to)
+                add_blocks(some, self.binned, self._forest, bins, reached, leaf, to)
         bins = aligned(columns * 8)
         a = blocked
         while rows - a > _ALONE:
             some, to = plain(X[a : a + 8]), scores[a : a + 8]
-            to_bins(some, *binned, 8, bins)
-            add_by_eight(bins, *forest, to)
+            to_bins(some, self.binned, 8, bins)
+            add_by_eight(bins, self._forest, to)
             a += len(some)
         if a < rows:
-            self._add_alone(X[a:], scores[a:])
+            add_alone(plain(X[a:]), self.binned, self._forest, scores[a:])
 
     def _blocked(self, rows: int) -> int:
         """How many of the first rows are scored in blocks of 64: all, but for a last few that walk.
@@ -120,13 +134,6 @@ class Forest:
     def _few(self) -> int:
         """Up to so many documents walk: a block costs the number of nodes of a tree, a walk its depth."""
         return max(_FEW, int(self.trees[:, 1].sum()) // (8 * max(1, self.n_trees)))
-
-    def _add_alone(self, X: Array, scores: Floats) -> None:
-        zero = self.constants[1]
-        add_alone(
-            plain(X), self.columns, self.edges, self.table, self.special, zero,
-            self.words, self.trees, self.values, scores,
-        )  # fmt: skip
 
 
 def plain(X: Array) -> Array:

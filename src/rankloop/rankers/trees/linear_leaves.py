@@ -109,8 +109,7 @@ class LinearForest:
         reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
         for a in range(0, len(X), LANES):
             some = plain(X[a : a + LANES])
-            zero = forest.constants[1]
-            to_bins(some, forest.columns, forest.edges, forest.table, forest.special, zero, LANES, bins)
+            to_bins(some, forest.binned, LANES, bins)
             add_lines(
                 some, bins, forest.words, forest.trees, self.leaves, reached, leaf, scores[a : a + LANES]
             )

@@ -10,22 +10,23 @@ from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import kernel, part
 from rankloop.rankers.trees.lanes import LANES, exits, over
 
-__all__ = ["add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
+__all__ = ["Binned", "Trees", "add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
 
+Binned = tuple[Ints, Floats, Bytes, Bytes, float]  # columns, edges, table, special, size of zero
+Trees = tuple[Ints, Ints, Floats]  # words, trees, values
 
 _TREES = 16  # that one document walks at a time
 
 
 @kernel
-def to_bins(
-    X: Array, columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, width: int, out: Bytes
-) -> None:
+def to_bins(X: Array, binned: Binned, width: int, out: Bytes) -> None:
     """The bin of each value: the number of edges of its column below it, which fits a byte.
 
     A row of `columns` is feature, start, half: half > 0 means a search among 2 half - 1 edges, half <= 0 a
     table of -half categories. A row of `special` is the bin of a missing value and that of zero. The bins
     of a column are contiguous: `width` places for the rows.
     """
+    columns, edges, table, special, zero = binned
     rows = len(X)
     value = np.empty(rows, np.float64)
     found = np.empty(rows, np.int64)
@@ -64,19 +65,7 @@ def find_leaves(bins: Bytes, tree: Ints, nodes: int, reached: Ints, leaf: Bytes)
 
 @kernel
 def add_blocks(
-    X: Array,
-    columns: Ints,
-    edges: Floats,
-    table: Bytes,
-    special: Bytes,
-    zero: float,
-    words: Ints,
-    trees: Ints,
-    values: Floats,
-    bins: Bytes,
-    reached: Ints,
-    leaf: Bytes,
-    out: Floats,
+    X: Array, binned: Binned, forest: Trees, bins: Bytes, reached: Ints, leaf: Bytes, out: Floats
 ) -> None:
     """Add every tree to the scores of documents, 64 at a time.
 
@@ -84,11 +73,12 @@ def add_blocks(
     while its nodes are in the cache. A row of `trees` is first word, nodes, first leaf; `bins` has 64 places
     for each column and block.
     """
-    rows, size = len(X), len(columns) * LANES
+    words, trees, values = forest
+    rows, size = len(X), len(binned[0]) * LANES
     blocks = (rows + LANES - 1) // LANES
     for b in range(blocks):
         some = X[b * LANES : (b + 1) * LANES]
-        to_bins(some, columns, edges, table, special, zero, LANES, bins[b * size : (b + 1) * size])
+        to_bins(some, binned, LANES, bins[b * size : (b + 1) * size])
     for t in range(len(trees)):
         start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
         tree, mine = words[start : start + nodes], values[leaves : leaves + nodes + 1]
@@ -100,11 +90,12 @@ def add_blocks(
 
 
 @kernel
-def add_by_eight(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Floats) -> None:
+def add_by_eight(bins: Bytes, forest: Trees, out: Floats) -> None:
     """Add every tree to the scores of up to eight documents that walk it together.
 
     One walk waits for the load of its next node; eight interleaved ones hide that latency.
     """
+    words, trees, values = forest
     at = np.empty(8, np.int64)
     for t in range(len(trees)):
         start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
@@ -124,23 +115,13 @@ def add_by_eight(bins: Bytes, words: Ints, trees: Ints, values: Floats, out: Flo
 
 
 @kernel
-def add_alone(
-    X: Array,
-    columns: Ints,
-    edges: Floats,
-    table: Bytes,
-    special: Bytes,
-    zero: float,
-    words: Ints,
-    trees: Ints,
-    values: Floats,
-    out: Floats,
-) -> None:
+def add_alone(X: Array, binned: Binned, forest: Trees, out: Floats) -> None:
     """Add every tree to the scores of a few documents; each walks sixteen trees at a time."""
-    bins = np.empty(max(1, len(columns)), np.uint8)
+    words, trees, values = forest
+    bins = np.empty(max(1, len(binned[0])), np.uint8)
     at, root = np.empty(_TREES, np.int64), np.empty(_TREES, np.int64)
     for row in range(len(X)):
-        _one_to_bins(X[row], columns, edges, table, special, zero, bins)
+        _one_to_bins(X[row], binned, bins)
         score = out[row]
         for first in range(0, len(trees), _TREES):
             count = min(_TREES, len(trees) - first)
@@ -164,10 +145,9 @@ def add_alone(
 
 
 @kernel
-def _one_to_bins(
-    x: Array, columns: Ints, edges: Floats, table: Bytes, special: Bytes, zero: float, out: Bytes
-) -> None:
+def _one_to_bins(x: Array, binned: Binned, out: Bytes) -> None:
     """`to_bins` for one document: the binary searches of all its columns advance together."""
+    columns, edges, table, special, zero = binned
     count = len(columns)
     value = np.empty(count, np.float64)
     found = np.zeros(count, np.int64)

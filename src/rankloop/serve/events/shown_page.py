@@ -22,10 +22,46 @@ _LONGEST_NAME = 128  # of an event id, a user key, a layout
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class ShownPage:
+class _Results:
+    """Results as they were shown, with the scores and features of the moment; `time` is in UTC seconds."""
+
+    page_id: str
+    time: float
+    query: str
+    documents: tuple[str, ...]
+    scores: Floats
+    features: Singles
+    feature_names: tuple[str, ...]
+    ranker: str
+
+    def __post_init__(self) -> None:
+        _page_id(self.page_id)
+        shown = len(self.documents)
+        scores = np.asarray(self.scores, np.float64)
+        features = np.asarray(self.features, np.float32)
+        if scores.shape != (shown,) or not np.isfinite(scores).all():
+            raise ValueError(f"scores are finite, one per document ({shown}), got {scores!r}")
+        if features.shape != (shown, len(self.feature_names)):
+            raise ValueError(
+                f"features have a row per document ({shown}) and a column per name "
+                f"({len(self.feature_names)}), got shape {features.shape}"
+            )
+        if len(set(self.documents)) != shown:
+            raise ValueError("a document is shown once on a page; drop the repetition")
+        check_text("query", self.query)
+        for document in self.documents:
+            check_text("document", document)
+        _check_names(self, "ranker", "user")
+        _time(self.time)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "features", features)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ShownPage(_Results):
     """A page with everything that estimators need later, also of documents that were not clicked.
 
-    `time` is in UTC seconds. `ranker` is the model version ("v1 + v2" if interleaved), `generation` and
+    `ranker` is the model version ("v1 + v2" if interleaved), `generation` and
     `fingerprint` identify the index and the scores. `randomness` is what was drawn at random: `swap(...)` for
     `policy="swap"`, the page of `rankloop.interleaving` for "interleave", anything otherwise; under
     "propensity" it may hold the probability of each document to be shown at its rank. `seconds` are those of
@@ -37,14 +73,6 @@ class ShownPage:
     (dtype('float32'), 'plain')
     """
 
-    page_id: str
-    time: float
-    query: str
-    documents: tuple[str, ...]
-    scores: Floats
-    features: Singles
-    feature_names: tuple[str, ...]
-    ranker: str
     layout: str = "page"
     user: str | None = None
     policy: str = "plain"
@@ -60,69 +88,28 @@ class ShownPage:
     epoch: int | None = None  # the last forgetting that the service knew of, see `ForgottenPeople`
 
     def __post_init__(self) -> None:
-        _page_id(self.page_id)
+        _Results.__post_init__(self)
         one_of("policy", self.policy, POLICIES)
-        shown = len(self.documents)
-        scores = np.asarray(self.scores, np.float64)
-        features = np.asarray(self.features, np.float32)
-        if scores.shape != (shown,) or not np.isfinite(scores).all():
-            raise ValueError(f"scores are finite, one per document ({shown}), got {scores!r}")
-        if features.shape != (shown, len(self.feature_names)):
-            raise ValueError(
-                f"features have a row per document ({shown}) and a column per name "
-                f"({len(self.feature_names)}), got shape {features.shape}"
-            )
-        if len(set(self.documents)) != shown:
-            raise ValueError("a document is shown once on a page; drop the repetition")
-        check_text("query", self.query)
         check_text("typed", self.typed or "")
-        for document in self.documents:
-            check_text("document", document)
-        for name in ("ranker", "layout", "user", "experiment", "fingerprint", "origin"):
-            value = getattr(self, name)
-            if value is not None:
-                check_text(name, value, _LONGEST_NAME)
-        _time(self.time)
-        _check_randomness(self.randomness, shown)
-        object.__setattr__(self, "scores", scores)
-        object.__setattr__(self, "features", features)
+        _check_names(self, "layout", "experiment", "fingerprint", "origin")
+        _check_randomness(self.randomness, len(self.documents))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class FollowingPage:
+class FollowingPage(_Results):
     """More results of a page that was shown before: ranks from `first` on of the same impression.
 
     They join the page if its query, user, ranker and features are the same; ranks that it has stay as they
     are.
     """
 
-    page_id: str
     first: int
-    time: float
-    query: str
-    documents: tuple[str, ...]
-    scores: Floats
-    features: Singles
-    feature_names: tuple[str, ...]
-    ranker: str
     user: str | None = None
 
     def __post_init__(self) -> None:
+        _Results.__post_init__(self)
         if self.first < 2:
             raise ValueError(f"a following page begins at rank 2 or below, got {self.first}")
-        like = ShownPage(
-            self.page_id,
-            self.time,
-            self.query,
-            self.documents,
-            self.scores,
-            self.features,
-            self.feature_names,
-            self.ranker,
-            user=self.user,
-        )
-        object.__setattr__(self, "scores", like.scores)
-        object.__setattr__(self, "features", like.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +175,13 @@ def _check_randomness(drawn: Mapping[str, Any], shown: int) -> None:
         chances = drawn["propensity"]
         if len(chances) != shown or not all(0 < chance <= 1 for chance in chances):
             raise ValueError(f"propensity is one chance in (0, 1] per document ({shown}), got {chances}")
+
+
+def _check_names(shown: object, *names: str) -> None:
+    for name in names:
+        value = getattr(shown, name)
+        if value is not None:
+            check_text(name, value, _LONGEST_NAME)
 
 
 def check_text(name: str, value: str, longest: int = LONGEST) -> None:
