@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import rankloop as rl
 from engines.batch_search import a_file_of_queries_becomes_a_run
 from engines.counted_and_corrected import CountedAndCorrected
+from engines.same_documents import near_bm25, same_documents
 from engines.shop import FIELDS, QUERIES, documents
 from engines.web_documents import documents_come_and_go
 from rankloop.cli.index import index as index_command
@@ -22,7 +23,7 @@ from rankloop.engines import EngineAway, OpenSearch, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.opensearch_client import OpenSearchClient
 from rankloop.engines.requests.opensearch_sltr import feature_set
-from rankloop.search import BM25, Features, Index, Query
+from rankloop.search import Features, Index, Query
 from rankloop.serve import Config, Service
 from rankloop.serve.config import Limits
 from rankloop.serve.http.schema import SearchRequest
@@ -91,10 +92,7 @@ FOUND = [
 
 @pytest.mark.parametrize("text", FOUND)
 def test_finds_what_the_embedded_index_finds(shop, index, text):
-    ours = index.retriever(k=1000)(text)
-    theirs = shop.retriever(k=1000)(text)
-    assert set(theirs.ids.tolist()) == set(ours.ids.tolist())
-    assert theirs.matches == ours.matches
+    same_documents(shop, index, text)
 
 
 @pytest.mark.parametrize("match", ["any", "all"])
@@ -106,19 +104,11 @@ def test_filters_and_match(shop, index, match):
         {"price": (20, 20.5)},
         {"genre": []},
     ):
-        ours = index.retriever(k=1000, filters=filters, match=match)("red running coat")
-        theirs = shop.retriever(k=1000, filters=filters, match=match)("red running coat")
-        assert set(theirs.ids.tolist()) == set(ours.ids.tolist()), filters
+        same_documents(shop, index, "red running coat", filters=filters, match=match)
 
 
 def test_order_is_that_of_bm25_with_weights(shop, index):
-    """Shards count document frequencies for themselves, so scores are near, not equal."""
-    model = BM25(fields={"title": 5.0, "body": 0.5})
-    ours, theirs = index.retriever(model=model)("red shoes"), shop.retriever(model=model)("red shoes")
-    score = dict(zip(ours.ids.tolist(), ours.scores.tolist(), strict=True))
-    mine = np.array([score[id] for id in theirs.ids.tolist()])
-    assert np.corrcoef(mine, theirs.scores)[0, 1] > 0.95
-    assert (np.diff(theirs.scores) <= 0).all()
+    near_bm25(shop, index, least=0.95)
 
 
 def test_pages_sorting_and_what_was_understood(shop):

@@ -10,13 +10,14 @@ from typer.testing import CliRunner
 import rankloop as rl
 from engines.batch_search import a_file_of_queries_becomes_a_run
 from engines.counted_and_corrected import CountedAndCorrected
+from engines.same_documents import near_bm25, same_documents
 from engines.shop import FIELDS, QUERIES, documents
 from engines.web_documents import documents_come_and_go
 from rankloop.cli import app
 from rankloop.engines import EngineAway, Solr, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.solr_client import SolrClient
-from rankloop.search import BM25, Features, Index, load_pipeline
+from rankloop.search import Features, Index, load_pipeline
 from rankloop.serve import Config, Service
 from serve.running import TOKEN, on_a_port
 
@@ -84,10 +85,7 @@ FOUND = [
 
 @pytest.mark.parametrize("text", FOUND)
 def test_finds_what_the_embedded_index_finds(shop, index, text):
-    ours = index.retriever(k=1000)(text)
-    theirs = shop.retriever(k=1000)(text)
-    assert set(theirs.ids.tolist()) == set(ours.ids.tolist())
-    assert theirs.matches == ours.matches
+    same_documents(shop, index, text)
 
 
 def test_filters_order_and_pages(shop, index):
@@ -97,13 +95,8 @@ def test_filters_order_and_pages(shop, index):
         {"price": (20, 30)},
     ):
         for match in ("any", "all"):
-            ours = index.retriever(k=1000, filters=filters, match=match)("red running coat")
-            theirs = shop.retriever(k=1000, filters=filters, match=match)("red running coat")
-            assert set(theirs.ids.tolist()) == set(ours.ids.tolist())
-    model = BM25(fields={"title": 5.0, "body": 0.5})
-    ours, theirs = index.retriever(model=model)("red shoes"), shop.retriever(model=model)("red shoes")
-    score = dict(zip(ours.ids.tolist(), ours.scores.tolist(), strict=True))
-    assert np.corrcoef([score[id] for id in theirs.ids.tolist()], theirs.scores)[0, 1] > 0.9
+            same_documents(shop, index, "red running coat", filters=filters, match=match)
+    near_bm25(shop, index, least=0.9)
     whole = shop.retrieve("red", 30)
     assert whole.ids == shop.retrieve("red", 15).ids + shop.retrieve("red", 15, offset=15).ids
     assert whole.understood in ("red in title, body", "red in body, title")

@@ -32,12 +32,7 @@ def whole(tmp_path_factory):
     """Two segments, deleted documents, and a graph of vectors."""
     pytest.importorskip("usearch")
     folder = tmp_path_factory.mktemp("damage") / "i"
-    fields = {"title": "text", "body": "text", "tag": "keyword", "price": "number", "place": "vector:2"}
-    index = Index.create(folder, fields)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rankloop.search.index.vectors, "GRAPH_FROM", 20)
-        index.add(_document(i) for i in range(120))
-        index.compact()
+    index = _with_a_graph(folder, 120)
     index.add(_document(i) for i in range(120, 150))
     index.delete(range(3, 40, 5))
     index.commit()
@@ -90,13 +85,19 @@ def test_every_change_is_noticed(whole, tmp_path, file, small, monkeypatch):
     assert everything(Index.open(folder)) == wanted
 
 
-def _written_in_small_blocks(folder):
+def _with_a_graph(folder, documents):
+    """One segment, with a graph of its vectors."""
     fields = {"title": "text", "body": "text", "tag": "keyword", "price": "number", "place": "vector:2"}
     index = Index.create(folder, fields)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rankloop.search.index.vectors, "GRAPH_FROM", 20)
-        index.add(_document(i) for i in range(60))
+        index.add(_document(i) for i in range(documents))
         index.compact()
+    return index
+
+
+def _written_in_small_blocks(folder):
+    index = _with_a_graph(folder, 60)
     index.delete(range(3, 40, 5))
     index.commit()
 

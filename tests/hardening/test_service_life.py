@@ -17,7 +17,17 @@ from rankloop.serve.events.store import Event, StoreAway
 from rankloop.serve.http.schema import EventIn, SearchRequest
 from rankloop.serve.learning.process import _PROGRAM
 from serve.conftest import make_click, make_page
-from serve.running import ADMIN, another, client_of, config, make_index, on_a_port, serving, wait_until
+from serve.running import (
+    ADMIN,
+    another,
+    children,
+    client_of,
+    config,
+    make_index,
+    on_a_port,
+    serving,
+    wait_until,
+)
 
 
 def alive(process):
@@ -51,18 +61,6 @@ def test_workers_end_with_their_supervisor(tmp_path):
         started.kill()
         started.wait()
         started.stdout.close()
-
-
-def children(parent):
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as stat:
-                if int(stat.read().rpartition(")")[2].split()[1]) == parent:
-                    found.append(int(name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
 
 
 def test_learning_ends_when_its_pipe_is_closed():

@@ -14,7 +14,7 @@ from rankloop.serve.config import Limits
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.events.time_limit import time_limit
 from rankloop.serve.http import create_app
-from serve.running import ADMIN, on_a_port, serving, wait_until
+from serve.running import ADMIN, children, on_a_port, serving, wait_until
 
 SECONDS = 1.0  # the limit of a request
 LATE = 8.0  # seconds by which it must be answered, on a busy machine
@@ -102,14 +102,7 @@ def test_locked_tables_hold_nobody(tmp_path, locked):
 def stopped(postgres):
     """All processes of the server, stopped: their sockets stay open, and nothing is answered."""
     head = int((postgres.folder / "data" / "postmaster.pid").read_text().split()[0])
-    pids = [head]
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat") as stat:
-                if int(stat.read().rpartition(")")[2].split()[1]) == head:
-                    pids.append(int(name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
+    pids = [head, *children(head)]
     assert len(pids) > 1
     try:
         _signal(pids, signal.SIGSTOP)

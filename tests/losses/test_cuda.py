@@ -3,8 +3,6 @@
 TRITON_INTERPRET=1 pytest tests/losses/test_cuda.py
 """
 
-import os
-from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -20,12 +18,7 @@ from rankloop.losses.cuda.lists import order_of, tiled
 from rankloop.losses.cuda.registry import KERNELS, can_capture, device_loss
 from rankloop.losses.cuda.spans import programs, span_of
 from rankloop.losses.kernels import draws as kernel_draws
-
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-RUNS = find_spec("triton") is not None and (DEVICE.type == "cuda" or INTERPRETED)
-needs_kernels = pytest.mark.skipif(not RUNS, reason="no CUDA, and no Triton with TRITON_INTERPRET=1")
-needs_cuda = pytest.mark.skipif(DEVICE.type != "cuda", reason="no CUDA")
+from triton_device import DEVICE, needs_cuda, needs_kernels
 
 NAMES = [
     "lambdarank",

@@ -156,28 +156,27 @@ def test_bootstrap_interval_of_many_queries_is_scipys():
 # all of them
 
 
+def thousand(test, seed, drawn):
+    """The outcomes of a thousand experiments."""
+    rng = np.random.default_rng(seed)
+    options = {} if test is paired_t else {"resamples": 400}
+    return [test(*drawn(rng), **options) for _ in range(1_000)]
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_false_alarms_are_one_in_twenty(test):
     # 1,000 experiments without a difference; 5 % +- 2 % is three standard errors.
-    rng = np.random.default_rng(11)
-    options = {} if test is paired_t else {"resamples": 400}
-    alarms = 0
-    for _ in range(1_000):
-        both = rng.beta(2, 2, (2, 25))
-        alarms += test(both[0], both[1], **options).p_value <= 0.05
-    assert 0.03 <= alarms / 1_000 <= 0.07
+    found = thousand(test, 11, lambda rng: rng.beta(2, 2, (2, 25)))
+    assert 30 <= sum(one.p_value <= 0.05 for one in found) <= 70
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_intervals_hold_the_truth_nineteen_times_in_twenty(test):
-    rng = np.random.default_rng(12)
-    options = {} if test is paired_t else {"resamples": 400}
-    held = 0
-    for _ in range(1_000):
+    def better(rng):
         baseline = rng.beta(2, 2, 25)
-        found = test(baseline + rng.normal(0.1, 0.2, 25), baseline, **options)
-        held += found.low <= 0.1 <= found.high
-    assert 0.93 <= held / 1_000 <= 0.97
+        return baseline + rng.normal(0.1, 0.2, 25), baseline
+
+    assert 930 <= sum(one.low <= 0.1 <= one.high for one in thousand(test, 12, better)) <= 970
 
 
 @pytest.mark.parametrize("test", TESTS)

@@ -3,9 +3,6 @@
 TRITON_INTERPRET=1 pytest -W ignore::DeprecationWarning -W ignore::RuntimeWarning (this file)
 """
 
-import os
-from importlib.util import find_spec
-
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -14,13 +11,9 @@ from rankloop.rankers.neural import streaming  # noqa: E402 - needs torch
 from rankloop.rankers.neural.fused_mlp import FusedSteps, _Flat  # noqa: E402
 from rankloop.rankers.neural.layers import Shape  # noqa: E402
 from rankloop.rankers.neural.network import MLP  # noqa: E402
+from triton_device import DEVICE, HALF, needs_kernels  # noqa: E402
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-RUNS = find_spec("triton") is not None and (DEVICE.type == "cuda" or INTERPRETED)
-HALF = torch.bfloat16 if DEVICE.type == "cuda" else torch.float16  # the interpreter multiplies no bf16
 CLOSE = 0.01 if HALF is torch.bfloat16 else 0.002
-needs_kernels = pytest.mark.skipif(not RUNS, reason="no CUDA, and no Triton with TRITON_INTERPRET=1")
 
 
 def steps_of(scorer, optimizer):

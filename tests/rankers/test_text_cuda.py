@@ -4,8 +4,6 @@ TRITON_INTERPRET=1 pytest tests/rankers/test_text_cuda.py
 """
 
 import json
-import os
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -19,14 +17,9 @@ pytest.importorskip("tokenizers", reason="the extra text is not installed")
 from rankloop.rankers.text.bert import Bert, BertShape  # noqa: E402 - needs torch
 from rankloop.rankers.text.cuda.norms import Drop, normed, normed_back  # noqa: E402
 from rankloop.rankers.text.packed import Packed  # noqa: E402
+from triton_device import DEVICE, HALF, needs_cuda, needs_kernels  # noqa: E402
 
-INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-RUNS = find_spec("triton") is not None and (DEVICE.type == "cuda" or INTERPRETED)
-HALF = torch.bfloat16 if DEVICE.type == "cuda" else torch.float16  # the interpreter multiplies no bf16
 CLOSE = 0.06 if HALF is torch.bfloat16 else 0.01
-needs_kernels = pytest.mark.skipif(not RUNS, reason="no CUDA, and no Triton with TRITON_INTERPRET=1")
-needs_cuda = pytest.mark.skipif(DEVICE.type != "cuda", reason="no CUDA")
 
 
 def gap(ours, theirs):

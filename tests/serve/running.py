@@ -1,5 +1,6 @@
 """A small shop, its service, and the service on a real port of loopback."""
 
+import os
 import threading
 import time
 from contextlib import contextmanager
@@ -93,6 +94,19 @@ def client_of(folder, **settings):
     """A client of a new shop, and its service."""
     with serving(folder, **settings) as service, on_a_port(service) as client:
         yield client, service
+
+
+def children(parent):
+    """The processes that a process started."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as stat:
+                if int(stat.read().rpartition(")")[2].split()[1]) == parent:
+                    found.append(int(name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
 
 
 def wait_until(true, seconds=20.0):

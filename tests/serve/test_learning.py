@@ -29,6 +29,7 @@ from rankloop.serve.learning.run import learn_once, runs
 from rankloop.serve.learning.window import curves_of
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.service import Service
+from serve.topics import searches
 
 NOW = 1_700_000_000.0
 FEATURES = ("bm25(title)", "covered(title)", "length(title)", "value(quality)", "value(noise)")
@@ -76,16 +77,7 @@ def served(shop, folder, weights, *, pages=4000, rate=0.8, seed=0, **settings):
     search = shop.retriever(k=50) >> features >> ranker >> first(10)
     judged = {topic: grades(shop, topic) for topic in TOPICS}
     data = search.dataset({topic: topic for topic in TOPICS}, judged, among="retrieved")
-    log = simulate(
-        data,
-        logging_policy=ranker,
-        user=user("pbm", max_grade=3),
-        sessions=pages,
-        k=10,
-        randomize="adjacent",
-        rate=rate,
-        seed=seed,
-    )
+    log = searches(data, ranker, pages, randomize="adjacent", rate=rate, seed=seed)
     with Store.open(config.database) as store:
         models = Registry(store, config.home / "models")
         models.promote(models.register(search, lineage={"made": "test"}))

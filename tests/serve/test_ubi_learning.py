@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from rankloop.clicks import simulate, user, write_ubi
+from rankloop.clicks import write_ubi
 from rankloop.rankers import FeatureSum
 from rankloop.search import Features, Index, first
 from rankloop.serve.config import Config, InfluenceSettings
@@ -17,6 +17,7 @@ from rankloop.serve.learning.ubi_window import ubi_origins, with_ubi
 from rankloop.serve.learning.window import curves_of, read_window
 from rankloop.serve.models.registry import Registry
 from serve.test_learning import FEATURES, NOW, TOPICS, grades, served
+from serve.topics import searches
 
 OPEN = InfluenceSettings(person=0)
 
@@ -50,15 +51,7 @@ def put_ubi(shop, folder, *, pages=3000, apart=False, seed=5, application="app")
     search = shop.retriever(k=50) >> Features(FEATURES) >> ranker >> first(10)
     judged = {topic: grades(shop, topic) for topic in TOPICS}
     data = search.dataset({topic: topic for topic in TOPICS}, judged, among="retrieved")
-    log = simulate(
-        data,
-        logging_policy=ranker,
-        user=user("pbm", max_grade=3),
-        sessions=pages,
-        k=8,
-        temperature=1.0,
-        seed=seed,
-    )
+    log = searches(data, ranker, pages, k=8, temperature=1.0, seed=seed)
     target = folder / "ubi" / ("apart" if apart else "")
     target.mkdir(parents=True, exist_ok=True)
     write_ubi(log, target / "queries.jsonl", target / "events.jsonl", timestamp=NOW - 3600)

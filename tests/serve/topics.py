@@ -34,6 +34,12 @@ def shop_of_topics(folder, count, **settings):
     )
 
 
+def searches(data, ranker, sessions, **how):
+    """The click log of people who look by rank and click by grade."""
+    looks = {"k": 10, "seed": 0} | how
+    return simulate(data, logging_policy=ranker, user=user("pbm", max_grade=3), sessions=sessions, **looks)
+
+
 def put_crowd(service, count, sessions):
     """Pages of people who want quality, in the store as if they had been served."""
     search = service.versions.model("v1").pipeline
@@ -45,14 +51,5 @@ def put_crowd(service, count, sessions):
         for topic in topics(count)
     }
     data = search.dataset({topic: topic for topic in topics(count)}, judged, among="retrieved")
-    log = simulate(
-        data,
-        logging_policy=search.ranker,
-        user=user("pbm", max_grade=3),
-        sessions=sessions,
-        k=10,
-        randomize="adjacent",
-        rate=0.8,
-        seed=0,
-    )
+    log = searches(data, search.ranker, sessions, randomize="adjacent", rate=0.8)
     put_people(service.store, log, data, version="v1", seed=0)

@@ -20,7 +20,7 @@ def rank_sums(ranked: Ranked, offsets: Ints, limits: Ints, gain: Gain, sums: Flo
     values = np.empty(len(offsets) - 1)
 
     def work(first: int, last: int) -> None:
-        _rank_sums(ranked, limits, gain.kind, gain.table, sums, values, first, last)
+        _rank_sums(ranked, limits, gain, sums, values, first, last)
 
     over_lists(work, offsets)
     return values
@@ -28,14 +28,7 @@ def rank_sums(ranked: Ranked, offsets: Ints, limits: Ints, gain: Gain, sums: Flo
 
 @kernel
 def _rank_sums(
-    ranked: Ranked,
-    limits: Ints,
-    kind: int,
-    table: Floats,
-    sums: Floats,
-    values: Floats,
-    first: int,
-    last: int,
+    ranked: Ranked, limits: Ints, gain: Gain, sums: Floats, values: Floats, first: int, last: int
 ) -> None:
     labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
@@ -48,8 +41,8 @@ def _rank_sums(
             mean = 0.0
             j = i
             while j == i or (j < end and tied[j]):
-                gain = gain_of(labels[j], kind, table)
-                mean += gain * weight[j] if len(weight) > 0 else gain
+                brought = gain_of(labels[j], gain.kind, gain.table)
+                mean += brought * weight[j] if len(weight) > 0 else brought
                 j += 1
             if j > i + 1:
                 mean /= j - i

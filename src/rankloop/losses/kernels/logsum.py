@@ -18,7 +18,7 @@ NOTHING = -1e300  # the logarithm of an empty sum
 
 
 class ByLabel(NamedTuple):
-    """What a kernel reads and writes that goes through the documents of a list from the highest label down."""
+    """What a kernel reads and writes that goes through a list from the highest label down."""
 
     scores: Floats
     labels: Singles

@@ -20,13 +20,7 @@ def first_relevant(top: TopRelevant, *, by_rank: bool) -> Values:
 
 @kernel
 def _first_relevant(
-    ranked: Ranked,
-    k: int,
-    relevance_threshold: np.float32,
-    by_rank: bool,
-    values: Values,
-    first: int,
-    last: int,
+    ranked: Ranked, k: int, threshold: np.float32, by_rank: bool, values: Values, first: int, last: int
 ) -> None:
     labels, weight, tied = ranked.labels, ranked.weight, ranked.tied
     for q in range(first, last):
@@ -40,7 +34,7 @@ def _first_relevant(
             j = i
             while j == i or (j < end and tied[j]):
                 w = weight[j] if len(weight) > 0 else np.float32(1)
-                if is_relevant(labels[j], w, relevance_threshold):
+                if is_relevant(labels[j], w, threshold):
                     relevant += 1
                     mass += float(w)
                 j += 1

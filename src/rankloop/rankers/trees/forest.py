@@ -12,14 +12,7 @@ from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import over_lists, thread_count
 from rankloop.rankers.trees.lanes import LANES
 from rankloop.rankers.trees.packing import MOST_LEAVES, checked
-from rankloop.rankers.trees.score_kernels import (
-    Binned,
-    Trees,
-    add_alone,
-    add_blocks,
-    add_by_eight,
-    to_bins,
-)
+from rankloop.rankers.trees.score_kernels import Binned, Trees, add_alone, add_blocks, add_by_eight, to_bins
 
 __all__ = ["Forest", "aligned", "plain"]
 
