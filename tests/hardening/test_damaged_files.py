@@ -153,6 +153,19 @@ def test_what_check_says(data, tmp_path):
     assert f"{segment.name} is damaged or cut short" in broken.output
 
 
+def test_check_of_a_run_folder(data, tmp_path):
+    save_dataset(data, tmp_path / "set")
+    asked = ["train", str(tmp_path / "set"), "--ranker", "linear", "--out", str(tmp_path / "run")]
+    CliRunner().invoke(app, asked, catch_exceptions=False)
+    whole = checked(tmp_path / "run")
+    assert (whole.exit_code, "run: a run folder with a whole ranker" in whole.output) == (0, True)
+    model = tmp_path / "run" / "model.rank"
+    model.write_bytes(model.read_bytes()[:-30])
+    broken = checked(tmp_path / "run")
+    assert broken.exit_code == 1
+    assert "model.rank" in broken.output
+
+
 def test_check_of_a_service(tmp_path):
     from serve.running import client_of
 

@@ -13,7 +13,7 @@ def check(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Indexes, saved models, data sets, click logs, folders, databases or backups of a service.",
+            help="Indexes, saved models, run folders, data sets, click logs, folders, databases or backups of a service.",
             metavar="INDEX|MODEL|DATA|STORE...",
         ),
     ],
@@ -36,12 +36,18 @@ def check(
 
 def _checked(path: Path) -> str:
     """What the path is and how much was compared; an error names the damaged file."""
+    from rankloop.cli.options.runs import MODEL
+    from rankloop.cli.options.train_search import SEARCH
+
     if path.is_dir() and (path / "backup.json").exists():
         from rankloop.serve.backup.restore import check_backup
 
         return f"a whole backup: {len(check_backup(path)['files'])} files"
     if path.is_dir() and ((path / "events.db").exists() or (path / "models").is_dir()):
         return _store(path)
+    kept = [path / name for name in (MODEL, SEARCH) if (path / name).is_file()]
+    if kept:
+        return f"a run folder with {_archive(kept[0])}"
     if path.is_file():
         with path.open("rb") as file:
             head = file.read(16)
