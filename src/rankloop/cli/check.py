@@ -13,7 +13,7 @@ def check(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            help="Indexes, models, run folders, data sets, click logs; folders, databases, backups of a service.",
+            help="Indexes, models, run folders, data sets, logs; folder, database or backup of a service.",
             metavar="INDEX|MODEL|DATA|STORE...",
         ),
     ],
