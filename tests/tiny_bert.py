@@ -1,6 +1,7 @@
 """A BERT small enough for tests: random weights, a vocabulary of a few words, the files of a checkpoint."""
 
 import json
+import struct
 
 import numpy as np
 
@@ -106,10 +107,25 @@ def weights(words=WORDS, classes=0, seed=0, **sizes):
     return {name: torch.tensor(value, dtype=torch.float32) for name, value in made.items()}
 
 
+def write_safetensors(path, tensors):
+    """A file of tensors of single or half precision."""
+    import torch
+
+    kinds = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+    header, parts, end = {}, [], 0
+    for name, value in tensors.items():
+        raw = value.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        offsets = [end, end + len(raw)]
+        header[name] = {"dtype": kinds[value.dtype], "shape": list(value.shape), "data_offsets": offsets}
+        parts.append(raw)
+        end += len(raw)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))
+
+
 def checkpoint(folder, words=WORDS, classes=0, seed=0, **sizes):
     """A folder as `TextRanker` and transformers read it."""
-    from rankloop.rankers.text.safetensors import write_safetensors
-
     folder.mkdir(parents=True, exist_ok=True)
     kind = "BertForSequenceClassification" if classes else "BertModel"
     config = (

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["replacing", "replacing_folder"]
+__all__ = ["replacing", "replacing_folder", "sync_folder"]
 
 _DEVICES = ("/dev", "/dev/fd", "/proc/self/fd")  # a link there may lead to a file, and stays a link
 _ABANDONED = 86_400.0  # seconds after which a file that was not renamed has no writer
@@ -78,6 +78,16 @@ def replacing_folder(path: str | Path) -> Iterator[Path]:
             shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(beside, ignore_errors=True)  # after an exchange, that is the older one
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder, so that a new file name in it survives a loss of power."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _named(path: str | Path) -> Path:

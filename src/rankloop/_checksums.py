@@ -10,20 +10,10 @@ from typing import Any
 
 from rankloop._json import parse_json
 
-__all__ = ["BLOCK", "block_sums", "checked_json", "damaged_at", "file_sums", "is_whole", "signed_json"]
+__all__ = ["BLOCK", "checked_json", "damaged_at", "file_sums", "is_whole", "signed_json"]
 
 BLOCK = 1 << 20  # bytes of a file that share a checksum
 _SIGNED = re.compile(r',\n "digest": "([0-9a-f]{32})"\n}\n\Z')
-
-
-def block_sums(data: Any, block: int = BLOCK) -> list[int]:
-    """The CRC-32 of each block of some bytes, which is about as fast as reading them.
-
-    >>> block_sums(b"123456789123456789", block=9) == [0xCBF43926, 0xCBF43926]
-    True
-    """
-    view = memoryview(data).cast("B")
-    return [zlib.crc32(view[at : at + block]) for at in range(0, len(view), block)]
 
 
 def file_sums(path: Path) -> list[int]:

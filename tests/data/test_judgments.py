@@ -251,7 +251,7 @@ def test_other_mistakes(tmp_path):
 
 def test_ids_of_queries(tmp_path):
     qrels = Qrels(["7", "9"], ["a", "b"], [2, 1])
-    named = Judgments.from_qrels(qrels, {"7": "red shoes"})
+    named = Judgments([Judgment("red shoes", "a", 2, qid="7"), Judgment("9", "b", 1, qid="9")])
     assert named.queries == {"7": "red shoes", "9": "9"}
     assert named.to_qrels().to_dict() == qrels.to_dict()
     write_judgments(named, tmp_path / "x.trec", format="trec")

@@ -27,7 +27,7 @@ pytest.importorskip("tokenizers", reason="the extra text is not installed")
 from rankloop.rankers.text.lists import pair_batch  # noqa: E402 - needs torch
 from rankloop.rankers.text.model import open_model  # noqa: E402
 from rankloop.rankers.text.packed import Packed, attention  # noqa: E402
-from rankloop.rankers.text.safetensors import read_safetensors, write_safetensors  # noqa: E402
+from rankloop.rankers.text.safetensors import read_safetensors  # noqa: E402
 from rankloop.rankers.text.tokens import Pairs, Tokenizer  # noqa: E402
 
 QUICK = {"learning_rate": 3e-3, "epochs": 10, "batch_documents": 32, "dropout": 0.0, "device": "cpu"}
@@ -375,7 +375,7 @@ def test_damaged_checkpoints_are_refused(folder, judged, tmp_path):
 def test_a_changed_byte_is_read_or_refused(tmp_path_factory, at, byte):
     path = tmp_path_factory.mktemp("changed") / "x.safetensors"
     tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.zeros(0)}
-    write_safetensors(path, tensors | {"c": torch.ones(2, dtype=torch.bfloat16)})
+    tiny_bert.write_safetensors(path, tensors | {"c": torch.ones(2, dtype=torch.bfloat16)})
     whole = bytearray(path.read_bytes())
     whole[at % len(whole)] = byte
     path.write_bytes(bytes(whole))

@@ -19,7 +19,6 @@ CONVERSION = ("purchase", "add_to_cart", "conversion")
 SHOWN = ("impression", "view")
 _HITS = ("query_response_hit_ids", "query_response_objects_ids")
 _LARGEST = sys.float_info.max
-_WHERE = "in ubi_queries or ubi_events"
 
 
 def read_ubi(

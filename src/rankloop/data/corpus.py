@@ -23,6 +23,17 @@ class Corpus:
     queries: Mapping[str, str]
     qrels: Qrels
 
+    def text(self, name: str, field: str) -> str:
+        """One field of a document; an error where the collection does not have it."""
+        document = self.documents.get(name)
+        if document is None:
+            raise ValueError(
+                f"document {name!r} is judged and not in the collection; add it, or drop the judgment"
+            )
+        if field not in document:
+            raise ValueError(f"document {name!r} has no field {field!r}; it has {', '.join(document)}")
+        return str(document[field])
+
     def __repr__(self) -> str:
         return (
             f"Corpus({len(self.documents):,} documents, {len(self.queries):,} queries, "

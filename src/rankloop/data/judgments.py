@@ -121,18 +121,6 @@ class Judgments:
             [row.rating for row in rated],
         )
 
-    @classmethod
-    def from_qrels(cls, qrels: Qrels, queries: Mapping[str, str] | None = None) -> "Judgments":
-        """The judgments of `qrels`; `queries` has the texts of the queries by id."""
-        texts = queries or {}
-        return cls(
-            tuple(
-                Judgment(str(texts.get(query, query)), document, float(label), qid=query)
-                for query, labels in qrels.to_dict().items()
-                for document, label in labels.items()
-            )
-        )
-
 
 def read_judgments(
     path: str | Path,

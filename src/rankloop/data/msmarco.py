@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rankloop._atomic import replacing
 from rankloop.data.corpus import Corpus, judged_corpus
@@ -40,7 +39,7 @@ def read_msmarco(
 def write_msmarco(corpus: Corpus, folder: str | Path, *, split: str = "dev", text: str = "text") -> None:
     """Write a collection in the three files; `text` is the field of the documents that is written."""
     base = Path(folder)
-    _write(base / "collection.tsv", {name: _field(one, text, name) for name, one in corpus.documents.items()})
+    _write(base / "collection.tsv", {name: corpus.text(name, text) for name in corpus.documents})
     _write(base / f"queries.{split}.tsv", corpus.queries)
     write_qrels(corpus.qrels, base / f"qrels.{split}.tsv")
 
@@ -71,12 +70,6 @@ def _texts(path: Path, on_error: str, skipped: "Counter[str] | None") -> dict[st
             else:
                 found[name] = text
     return found
-
-
-def _field(document: Mapping[str, Any], field: str, name: str) -> str:
-    if field not in document:
-        raise ValueError(f"document {name!r} has no field {field!r}; it has {', '.join(document)}")
-    return str(document[field])
 
 
 def _write(path: Path, texts: Mapping[str, str]) -> None:

@@ -81,7 +81,7 @@ def to_sentence_transformers(
 def _rows(corpus: Corpus, form: str, field: str, threshold: float) -> Iterator[dict[str, Any]]:
     for query, labels in corpus.qrels.to_dict().items():
         asked = corpus.queries[query]
-        judged = [(_text(corpus, name, field), label) for name, label in labels.items()]
+        judged = [(corpus.text(name, field), label) for name, label in labels.items()]
         good = [text for text, label in judged if label >= threshold]
         bad = [text for text, label in judged if label < threshold]
         if form == "lists":
@@ -99,17 +99,6 @@ def _rows(corpus: Corpus, form: str, field: str, threshold: float) -> Iterator[d
             yield from ({"anchor": asked, "positive": text} for text in good)
         else:
             yield from ({"anchor": asked, "positive": a, "negative": b} for a in good for b in bad)
-
-
-def _text(corpus: Corpus, name: str, field: str) -> str:
-    document = corpus.documents.get(name)
-    if document is None:
-        raise ValueError(
-            f"document {name!r} is judged and not in the collection; add it, or drop the judgment"
-        )
-    if field not in document:
-        raise ValueError(f"document {name!r} has no field {field!r}; it has {', '.join(document)}")
-    return str(document[field])
 
 
 class _Wrong(ValueError):  # noqa: N818 - what the row is

@@ -1,6 +1,6 @@
 """The documents that a pipeline passes from stage to stage, best first."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -100,9 +100,13 @@ class Candidates:
         order = np.argsort(-values, kind="stable")
         return replace(self, scores=values).take(order)
 
-    def first_scored(self, scores: Floats) -> "Candidates":
-        """Other scores for the first documents; the rest stay below them, in their order."""
-        rest = self.scores[len(scores) :]
+    def rescored(self, k: int, by: "Callable[[Candidates], Floats]") -> "Candidates":
+        """Other scores for the first k documents; the rest stay below them, in their order."""
+        number = min(k, len(self))
+        if not number:
+            return self
+        self.query.check_time()
+        scores, rest = by(self.take(range(number))), self.scores[number:]
         below = scores.min() - 1 - (rest.max(initial=-np.inf) - rest)  # falling, as the rest was
         return self.scored(np.concatenate((scores, np.minimum.accumulate(below))))
 

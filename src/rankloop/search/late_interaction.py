@@ -96,11 +96,7 @@ class LateInteraction(Stage):
         return self
 
     def __call__(self, given: Candidates) -> Candidates:
-        number = min(self.k, len(given))
-        if not number:
-            return given
-        given.query.check_time()
-        return given.first_scored(self.scores(given.take(range(number))))
+        return given.rescored(self.k, self.scores)
 
     def scores(self, found: Candidates) -> Floats:
         """The sum of the best cosines for each candidate."""

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rankloop._arrays import Floats
 from rankloop.rankers.text.documents import own_fields, text_of
 from rankloop.search.candidates import Candidates
 from rankloop.search.ranked import Ranked
@@ -29,12 +30,11 @@ class rerank(Ranked):  # noqa: N801 - a verb in a pipeline: >> rerank(ranker, k=
         self.k = k
 
     def __call__(self, given: Candidates) -> Candidates:
-        number = min(self.k, len(given))
-        if not number:
-            return given
-        given.query.check_time()
-        texts = self.texts(given.take(range(number)))
-        return given.first_scored(np.asarray(self.ranker.scores(given.query.plain, texts)))
+        return given.rescored(self.k, self.scores)
+
+    def scores(self, found: Candidates) -> Floats:
+        """The ranker's score of each candidate."""
+        return np.asarray(self.ranker.scores(found.query.plain, self.texts(found)))
 
     def texts(self, found: Candidates) -> list[str]:
         """The text of each candidate, as the ranker reads it."""

@@ -1,5 +1,6 @@
 """`rankloop learn INDEX LOG`: a past click log teaches the pipeline of an index or an engine."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from rankloop.search import Features, Retriever
     from rankloop.serve.config import Config
 
-__all__ = ["learn_index"]
+__all__ = ["Taught", "free_folder", "learn_index"]
 
 
 def learn_index(
@@ -25,40 +26,66 @@ def learn_index(
     report: Path | None,
     **options: Any,
 ) -> None:
-    """Describe what was shown by the index's own features, learn from the clicks, and save the pipeline.
+    """Describe what was shown by the features of a service over the index, and learn from the clicks."""
+    from rankloop.serve.config import Config
+
+    config = Config.read(source)
+    target = free_folder(out, config.name)
+    facts = {"index": source}
+    Taught(*_stages(config), config.k, target, missing, report, options).learn(log, facts, as_json)
+    if not as_json:
+        typer.echo(f"written to {target}; try it: rankloop serve {source} --pipeline {target}")
+
+
+def free_folder(out: Path | None, name: str) -> Path:
+    """Where a learned pipeline goes: `out`, or a folder of runs; an error if it exists."""
+    target = out or Path("runs") / f"{name}-learned"
+    if target.exists():
+        raise ValueError(f"{target} exists; choose another --out")
+    return target
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A pipeline that a log teaches, and where it goes; `options` are those of `unbiased.learn`.
 
     The folder gets the pipeline, as `search --pipeline` and `serve --pipeline` take it, and what was found.
     """
-    import json
 
-    from rankloop._atomic import replacing_folder
-    from rankloop.cli.options.logs import without_missing
-    from rankloop.search import first
-    from rankloop.serve.config import Config
-    from rankloop.unbiased import learn
+    retrieve: "Retriever"
+    features: "Features"
+    k: int
+    target: Path
+    missing: str
+    report: Path | None
+    options: dict[str, Any]
 
-    config = Config.read(source)
-    target = out or Path("runs") / f"{config.name}-learned"
-    if target.exists():
-        raise ValueError(f"{target} exists; choose another --out")
-    retrieve, features = _stages(config)
-    pages = _with_plain_texts(log)
-    data = _described(retrieve, features, pages)
-    clicks = without_missing(pages, data, missing)
-    found = learn(clicks, data, **options)
-    with replacing_folder(target) as folder:
-        (retrieve >> features >> found.ranker >> first(config.k)).save(folder / SEARCH)
-        (folder / "learned.json").write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")
-    if report is not None:
-        from rankloop.report import report_of_learning
+    def learn(self, log: "ClickLog", facts: dict[str, str], as_json: bool, over: str = "") -> None:
+        """Learn, save, and print what was found."""
+        import json
 
-        report_of_learning(found, clicks).save(report)
-    if as_json:
-        facts = {"index": source, "out": str(target), "queries": data.n_queries, "pages": clicks.n_pages}
-        typer.echo(json.dumps(facts | found.to_dict(), indent=2))
-        return
-    typer.echo(f"{clicks.n_pages:,} pages of {data.n_queries:,} queries\n{found!r}")
-    typer.echo(f"written to {target}; try it: rankloop serve {source} --pipeline {target}")
+        from rankloop._atomic import replacing_folder
+        from rankloop.cli.options.logs import without_missing
+        from rankloop.search import first
+        from rankloop.unbiased import learn
+
+        pages = _with_plain_texts(log)
+        data = _described(self.retrieve, self.features, pages)
+        clicks = without_missing(pages, data, self.missing)
+        found = learn(clicks, data, **self.options)
+        with replacing_folder(self.target) as folder:
+            (self.retrieve >> self.features >> found.ranker >> first(self.k)).save(folder / SEARCH)
+            text = json.dumps(found.to_dict(), indent=2) + "\n"
+            (folder / "learned.json").write_text(text, encoding="utf-8")
+        if self.report is not None:
+            from rankloop.report import report_of_learning
+
+            report_of_learning(found, clicks).save(self.report)
+        if as_json:
+            counts = {"out": str(self.target), "queries": data.n_queries, "pages": clicks.n_pages}
+            typer.echo(json.dumps(facts | counts | found.to_dict(), indent=2))
+            return
+        typer.echo(f"{clicks.n_pages:,} pages of {data.n_queries:,} queries{over}\n{found!r}")
 
 
 def _stages(config: "Config") -> "tuple[Retriever, Features]":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from rankloop.cli.options.learn_index import Taught, free_folder
 from rankloop.cli.options.train_search import SEARCH
 from rankloop.cli.options.ubi_log import EVENTS, QUERIES, ubi_log
 
@@ -36,45 +37,19 @@ def learn_ubi(
     **options: Any,
 ) -> None:
     """Describe what was shown by the features of its index, learn from the clicks, and save the pipeline."""
-    import json
-
-    from rankloop._atomic import replacing_folder
-    from rankloop.cli.options.logs import without_missing
-    from rankloop.clicks import ClickLog
     from rankloop.engines import open as open_engine
     from rankloop.engines.remote.address import Address
-    from rankloop.search import Features, first
-    from rankloop.search.judged_lists import judged_lists
-    from rankloop.unbiased import learn
+    from rankloop.search import Features
 
     events = Address.parse(source)
-    target = out or Path("runs") / f"{events.name}-learned"
-    if target.exists():
-        raise ValueError(f"{target} exists; choose another --out")
+    target = free_folder(out, events.name)
     log = ubi_log(source, on_error)
     about = documents_of(events, log)
     engine = open_engine(_written(about))
-    retrieve, features = engine.retriever(), Features.standard(engine)
-    frame = log.to_frame()
-    shown: dict[str, dict[str, float]] = {}
-    for query, document in frame.select("query", "document").unique(maintain_order=True).iter_rows():
-        shown.setdefault(str(query), {})[str(document)] = 0.0
-    data = judged_lists(retrieve, features, {query: query for query in shown}, shown, "judged")
-    clicks = without_missing(ClickLog.from_frame(frame), data, missing)
-    found = learn(clicks, data, **options)
-    with replacing_folder(target) as folder:
-        (retrieve >> features >> found.ranker >> first(K)).save(folder / SEARCH)
-        (folder / "learned.json").write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")
-    if report is not None:
-        from rankloop.report import report_of_learning
-
-        report_of_learning(found, clicks).save(report)
-    facts = {"log": source, "documents": str(about), "out": str(target), "queries": data.n_queries}
-    if as_json:
-        typer.echo(json.dumps(facts | {"pages": clicks.n_pages} | found.to_dict(), indent=2))
-        return
-    typer.echo(f"{clicks.n_pages:,} pages of {data.n_queries:,} queries over {about}\n{found!r}")
-    typer.echo(f"written to {target}; try it: rankloop search {about} WORDS --pipeline {target / SEARCH}")
+    taught = Taught(engine.retriever(), Features.standard(engine), K, target, missing, report, options)
+    taught.learn(log, {"log": source, "documents": str(about)}, as_json, over=f" over {about}")
+    if not as_json:
+        typer.echo(f"written to {target}; try it: rankloop search {about} WORDS --pipeline {target / SEARCH}")
 
 
 def documents_of(events: "Address", log: "ClickLog") -> "Address":

@@ -96,7 +96,9 @@ def _wrong(record: Mapping[str, Any]) -> tuple[str, str] | None:
         for value in values if not made else ():
             if value is None or value == "":
                 return name, "it is missing"
-            if name in _NUMBERS and not _is_number(value, whole=name == "position"):
+            if name in _NUMBERS and not _is_number(
+                value, whole=name == "position", least=float(name == "position")
+            ):
                 wanted = "a whole number from 1" if name == "position" else "a number from 0"
                 return name, f"wanted {wanted}, got {str(value)[:40]!r}"
     return _wrong_option(record)
@@ -110,23 +112,18 @@ def _wrong_option(record: Mapping[str, Any]) -> tuple[str, str] | None:
             unknown = value is None or value == ""
             if unknown and name in _WHOLE:
                 return name, "it is missing"
-            if not unknown and not _is_real(value, whole=name in _WHOLE):
+            if not unknown and not _is_number(value, whole=name in _WHOLE):
                 wanted = "a whole number" if name in _WHOLE else "a number"
                 return name, f"wanted {wanted}, got {str(value)[:40]!r}"
     return None
 
 
-def _is_number(value: Any, *, whole: bool) -> bool:
+def _is_number(value: Any, *, whole: bool, least: float | None = None) -> bool:
+    """Whether a value is a number, or a truth value where it need not be `whole`; finite with a `least`."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return str(value).lower() in ("true", "false") and not whole
-    return math.isfinite(number) and number >= whole and (not whole or number == int(number))
-
-
-def _is_real(value: Any, *, whole: bool) -> bool:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return str(value).lower() in ("true", "false") and not whole
-    return not whole or (math.isfinite(number) and number == int(number))
+    if whole and not number.is_integer():
+        return False
+    return least is None or (math.isfinite(number) and number >= least)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -97,9 +97,10 @@ def contributions(
     if samples < 2:
         raise ValueError(f"samples must be at least 2, got {samples}")
     others = every if background is None else feature_rows(background)[0]
+    asked = _Asked(some, others, names, samples, seed)
     lines = getattr(getattr(ranker, "forest_", None), "lines", None)
     if lines is not None:
-        return _linear_leaves(ranker, lines, some, others, names, samples, seed)
+        return _linear_leaves(ranker, lines, asked)
     offsets = X.offsets if isinstance(X, RankingDataset) else None
 
     def score(steps: Singles) -> Floats:
@@ -115,7 +116,17 @@ def contributions(
         ]
         return np.array(found).reshape(steps.shape[:2])
 
-    return _sampled(score, some, others, names, samples, seed)
+    return _sampled(score, asked)
+
+
+class _Asked(NamedTuple):
+    """Which rows are explained, against which background, with how many samples."""
+
+    rows: Singles
+    background: Singles
+    names: tuple[str, ...]
+    samples: int
+    seed: int
 
 
 def _exact(ranker: Any, rows: Singles) -> tuple[Floats, float] | None:
@@ -129,16 +140,9 @@ def _exact(ranker: Any, rows: Singles) -> tuple[Floats, float] | None:
     return None if whole is None else (whole[:, :-1], float(whole[:1, -1].sum()))
 
 
-def _linear_leaves(
-    ranker: Ranker,
-    forest: LinearForest,
-    rows: Singles,
-    background: Singles,
-    names: tuple[str, ...],
-    samples: int,
-    seed: int,
-) -> Contributions:
+def _linear_leaves(ranker: Ranker, forest: LinearForest, asked: _Asked) -> Contributions:
     """The mean over the background, exact for each of its documents; a sample of a large background."""
+    rows, background, names, samples, seed = asked
     exact = len(background) <= samples
     if not exact:
         background = background[np.random.default_rng(seed).choice(len(background), samples, replace=False)]
@@ -174,15 +178,9 @@ def _of_forest(forest: Any, rows: Singles) -> Floats | None:
     return None
 
 
-def _sampled(
-    score: Callable[[Singles], Floats],
-    rows: Singles,
-    background: Singles,
-    names: tuple[str, ...],
-    samples: int,
-    seed: int,
-) -> Contributions:
+def _sampled(score: Callable[[Singles], Floats], asked: _Asked) -> Contributions:
     """The same orders and the same background documents for all rows, so that rows compare."""
+    rows, background, names, samples, seed = asked
     rng = np.random.default_rng(seed)
     count, width = rows.shape
     total, square = np.zeros((2, count, width))

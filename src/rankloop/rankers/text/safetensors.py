@@ -1,6 +1,5 @@
 """Weights in the format safetensors: a header in JSON, then plain numbers; reading runs no code."""
 
-import json
 import struct
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankloop._atomic import replacing
 from rankloop._json import parse_json
 
-__all__ = ["read_safetensors", "write_safetensors"]
+__all__ = ["read_safetensors"]
 
 _TYPES = {
     "F64": torch.float64,
@@ -41,36 +39,6 @@ def read_safetensors(path: str | Path) -> dict[str, Tensor]:
         }
     except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{path} is damaged or not a safetensors file ({error}); copy it again") from None
-
-
-def write_safetensors(path: str | Path, tensors: dict[str, Tensor]) -> None:
-    """Write tensors of single or half precision, whole or not at all.
-
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "two.safetensors"
-    >>> write_safetensors(path, {"two": torch.tensor([1.0, 2.0])})
-    >>> read_safetensors(path)
-    {'two': tensor([1., 2.])}
-    """
-    names = {kind: name for name, kind in _TYPES.items()}
-    header: dict[str, Any] = {}
-    parts, end = [], 0
-    for name, value in tensors.items():
-        plain = value.detach().cpu().contiguous()
-        raw = plain.reshape(-1).view(torch.uint8).numpy().tobytes()
-        header[name] = {
-            "dtype": names[plain.dtype],
-            "shape": list(plain.shape),
-            "data_offsets": [end, end + len(raw)],
-        }
-        parts.append(raw)
-        end += len(raw)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with replacing(path) as beside, beside.open("wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for raw in parts:
-            file.write(raw)
 
 
 def _tensor(whole: bytes, base: int, about: dict[str, Any]) -> Tensor:

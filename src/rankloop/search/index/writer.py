@@ -1,6 +1,5 @@
 """Uncommitted changes of an index, committed all at once or not at all."""
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Array, Ints32
+from rankloop._atomic import sync_folder
 from rankloop._checksums import file_sums
 from rankloop.search.index.arrays import write_arrays
 from rankloop.search.index.buffer import Buffer
@@ -187,9 +187,9 @@ class Writer:
     def _swap(self) -> None:
         if self.changed or [s.name for s in self.segments] != [p.name for p in self.start.manifest.parts]:
             parts = tuple(self.parts[segment.name] for segment in self.segments)
-            _sync(self.folder)
+            sync_folder(self.folder)
             self.start.with_parts(parts, self.number, self.id_kind).write(self.folder)
-            _sync(self.folder)
+            sync_folder(self.folder)
         self.start = Snapshot.newest(self.folder)
         self._sweep()
 
@@ -201,12 +201,3 @@ class Writer:
             if ours and path.name not in named and path.is_file():
                 with suppress(PermissionError):  # Windows keeps files that a reader has mapped
                     path.unlink(missing_ok=True)
-
-
-def _sync(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rankloop._atomic import sync_folder
+
 __all__ = ["SUFFIX", "Segment", "claimed", "framed", "is_torn", "records"]
 
 SUFFIX = ".spool"
@@ -59,7 +61,7 @@ class Segment:
             os.close(self._file)
         self.size = 0
         try:
-            _sync_folder(folder)
+            sync_folder(folder)
         except OSError:
             self.close()
             raise
@@ -104,12 +106,3 @@ def claimed(path: Path) -> Iterator[bytes | None]:
             yield whole.read() if os.fstat(file).st_nlink else None
     finally:
         os.close(file)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Flush a folder, so that a new file name survives a loss of power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
