@@ -1,16 +1,15 @@
 """The position-based model with one curve per page layout."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from rankloop._arrays import Floats, Ints32
-from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
 from rankloop.clicks.fitting.evidence import Evidence
-from rankloop.clicks.fitting.expect import Counts, factors
-from rankloop.clicks.fitting.fit import Problem, Values
+from rankloop.clicks.fitting.examined import ExaminedModel
+from rankloop.clicks.fitting.fit import Problem
 from rankloop.clicks.fitting.pages import Pages
 from rankloop.clicks.fitting.parameters import by_rank
 from rankloop.clicks.pbm import PBM
@@ -19,7 +18,7 @@ __all__ = ["ContextualPBM"]
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
-class ContextualPBM(ClickModel):
+class ContextualPBM(ExaminedModel):
     r"""Contextual PBM (Fang et al., 2019): examination depends on the layout of the page too.
 
     .. math:: P(c = 1 \mid q, d, k, l) = \theta_{l,k} \gamma_{qd}
@@ -31,12 +30,6 @@ class ContextualPBM(ClickModel):
     >>> user.at("phone").click_probability([0, 0])
     array([0.5, 0.1])
     """
-
-    examination: Any = None
-    attraction: Any = None
-
-    ranked: ClassVar[tuple[str, ...]] = ("examination",)
-    reads_ranks: ClassVar[bool] = True
 
     def at(self, layout: str) -> PBM:
         """The position-based model of one layout."""
@@ -54,19 +47,13 @@ class ContextualPBM(ClickModel):
         factor = layouts * np.int32(depth) + seen.pages.position - np.int32(1)
         cells = seen.cells(factor.astype(np.int32), depth * number)
 
-        def expect(values: Values) -> tuple[float, Counts]:
-            return factors(cells, values["attraction"], values["examination"])
-
         start = np.tile(1.0 / np.arange(1, depth + 1) ** 0.5, number)
         start[::depth] = 0.9
         shown = np.bincount(cells.factor, cells.impressions, len(start))[::depth]
         rate = np.bincount(cells.factor, cells.clicks, len(start))[::depth] / np.maximum(shown, 1)
         anchor = int(rate.argmax()) * depth
         start[anchor] = 1.0
-        problem = self._make(seen, expect, examination=start)
-        problem.held["examination"] = np.arange(len(start)) == anchor
-        problem.alike["examination"] = cells.relative_rates(len(start), anchor)
-        return problem
+        return self._examined(seen, cells, start, anchor)
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
         layouts = _layout_of_rows(pages)

@@ -1,23 +1,20 @@
 """The position-based model."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
 
 import numpy as np
 
-from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
-from rankloop.clicks.fitting.bound import warn_if_bound
 from rankloop.clicks.fitting.evidence import Evidence
-from rankloop.clicks.fitting.expect import Counts, factors
-from rankloop.clicks.fitting.fit import Problem, Values
+from rankloop.clicks.fitting.examined import ExaminedModel
+from rankloop.clicks.fitting.fit import Problem
 from rankloop.clicks.fitting.pages import Pages
 
 __all__ = ["PBM"]
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
-class PBM(ClickModel):
+class PBM(ExaminedModel):
     r"""Position-based model (Richardson et al., 2007; Craswell et al., 2008): examined and attractive.
 
     .. math:: P(c = 1 \mid q, d, k) = \theta_k \gamma_{qd}
@@ -29,25 +26,9 @@ class PBM(ClickModel):
     array([0.8  , 0.4  , 0.025])
     """
 
-    examination: Any = None
-    attraction: Any = None
-
-    ranked: ClassVar[tuple[str, ...]] = ("examination",)
-    reads_ranks: ClassVar[bool] = True
-
     def _problem(self, seen: Evidence) -> Problem:
-        cells = seen.cells()
-
-        def expect(values: Values) -> tuple[float, Counts]:
-            return factors(cells, values["attraction"], values["examination"])
-
-        problem = self._make(seen, expect, examination=np.sqrt(1.0 / np.arange(1, seen.depth + 1)))
-        problem.held["examination"] = np.arange(seen.depth) == 0
-        problem.alike["examination"] = cells.relative_rates(seen.depth, 0)
-        if self.examination is None:
-            held = problem.held["examination"]
-            problem.check = lambda values: warn_if_bound(cells, values, held, lambda rank: f"rank {rank + 1}")
-        return problem
+        start = np.sqrt(1.0 / np.arange(1, seen.depth + 1))
+        return self._examined(seen, seen.cells(), start, 0, lambda rank: f"rank {rank + 1}")
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
         attraction = self._document("attraction", pages)

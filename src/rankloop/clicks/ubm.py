@@ -1,24 +1,22 @@
 """The user browsing model."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from rankloop._arrays import Floats, Ints32
-from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
-from rankloop.clicks.fitting.bound import warn_if_bound
 from rankloop.clicks.fitting.evidence import Evidence
-from rankloop.clicks.fitting.expect import Counts, factors
-from rankloop.clicks.fitting.fit import Problem, Values
+from rankloop.clicks.fitting.examined import ExaminedModel
+from rankloop.clicks.fitting.fit import Problem
 from rankloop.clicks.fitting.pages import Pages
 
 __all__ = ["UBM"]
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
-class UBM(ClickModel):
+class UBM(ExaminedModel):
     r"""User browsing model (Dupret & Piwowarski, 2008): examination depends on the last click too.
 
     .. math:: P(c_k = 1 \mid \text{last click at } l) = \theta_{k,l} \gamma_{qd}
@@ -30,33 +28,16 @@ class UBM(ClickModel):
     array([0.5 , 0.35])
     """
 
-    examination: Any = None
-    attraction: Any = None
-
-    ranked: ClassVar[tuple[str, ...]] = ("examination",)
-    reads_ranks: ClassVar[bool] = True
-
     def _problem(self, seen: Evidence) -> Problem:
         pages = seen.pages_only("UBM")
         depth = seen.depth
         factor = (pages.position - 1) * np.int32(depth + 1) + last_click(pages)
         cells = seen.cells(factor.astype(np.int32), depth * (depth + 1))
 
-        def expect(values: Values) -> tuple[float, Counts]:
-            return factors(cells, values["attraction"], values["examination"])
-
         distance = np.arange(1, depth + 1)[:, None] - np.arange(depth + 1)
         start = 0.9 / np.sqrt(np.maximum(distance, 1.0))
         start[0, 0] = 1.0
-        problem = self._make(seen, expect, examination=start.reshape(-1))
-        problem.held["examination"] = np.arange(depth * (depth + 1)) == 0
-        problem.alike["examination"] = cells.relative_rates(depth * (depth + 1), 0)
-        if self.examination is None:
-            held = problem.held["examination"]
-            problem.check = lambda values: warn_if_bound(
-                cells, values, held, lambda factor: _place(*divmod(factor, depth + 1))
-            )
-        return problem
+        return self._examined(seen, cells, start.reshape(-1), 0, lambda at: _place(*divmod(at, depth + 1)))
 
     def _behaviour(self, pages: Pages, depth: int) -> Behaviour:
         matrix = _matrix(self._learned("examination"), depth)

@@ -10,6 +10,8 @@ from rankloop.losses.kernels.smooth_sums import LONG, smooth_sums
 
 __all__ = ["smooth_lambdas", "smooth_ranks"]
 
+Given = tuple[Floats, Floats, Ints, float]  # scores, hits, offsets, slope
+
 
 def smooth_ranks(lists: LossLists, hit: Floats, temperature: float) -> tuple[Floats, Floats]:
     r"""For each document :math:`1 + \sum_j \sigma((s_j - s_i)/\tau)`, and the same sum over hits alone.
@@ -18,9 +20,10 @@ def smooth_ranks(lists: LossLists, hit: Floats, temperature: float) -> tuple[Flo
     """
     rank, hits = np.empty(lists.n_documents), np.empty(lists.n_documents)
     slope = 1.0 / temperature
+    given = (lists.scores, hit, lists.offsets, slope)
 
     def work(first: int, last: int) -> None:
-        _rank_lists(first, last, lists.scores, hit, lists.offsets, slope, rank, hits)
+        _rank_lists(first, last, given, rank, hits)
 
     over_lists(work, lists.offsets)
     for rows in _long_lists(lists):
@@ -40,11 +43,10 @@ def smooth_lambdas(
     """
     gradient, hessian = np.empty(lists.n_documents), np.empty(lists.n_documents)
     slope = 1.0 / temperature
+    given = (lists.scores, hit, lists.offsets, slope)
 
     def work(first: int, last: int) -> None:
-        _lambda_lists(
-            first, last, lists.scores, hit, lists.offsets, slope, by_rank, by_hits, gradient, hessian
-        )
+        _lambda_lists(first, last, given, by_rank, by_hits, gradient, hessian)
 
     over_lists(work, lists.offsets)
     for rows in _long_lists(lists):
@@ -76,21 +78,11 @@ def _long_lambdas(
 
 
 @fast
-def _rank_lists(
-    first: int,
-    last: int,
-    scores: Floats,
-    hit: Floats,
-    offsets: Ints,
-    slope: float,
-    rank: Floats,
-    hits: Floats,
-) -> None:
+def _rank_lists(first: int, last: int, given: Given, rank: Floats, hits: Floats) -> None:
+    scores, hit, offsets, slope = given
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
-        if stop - start >= LONG:
-            continue
-        for i in range(start, stop):
+        for i in range(start, stop if stop - start < LONG else start):
             rank[i], hits[i] = _rank_row(scores[i], scores[start:stop], hit[start:stop], slope)
             rank[i] += 0.5  # the document itself was counted as one half
             hits[i] -= 0.5 * hit[i]
@@ -110,22 +102,12 @@ def _rank_row(score: float, scores: Floats, hit: Floats, slope: float) -> tuple[
 
 @fast
 def _lambda_lists(
-    first: int,
-    last: int,
-    scores: Floats,
-    hit: Floats,
-    offsets: Ints,
-    slope: float,
-    by_rank: Floats,
-    by_hits: Floats,
-    gradient: Floats,
-    hessian: Floats,
+    first: int, last: int, given: Given, by_rank: Floats, by_hits: Floats, gradient: Floats, hessian: Floats
 ) -> None:
+    scores, hit, offsets, slope = given
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
-        if stop - start >= LONG:
-            continue
-        for i in range(start, stop):
+        for i in range(start, stop if stop - start < LONG else start):
             lambda_, hess = _lambda_row(
                 scores[i], hit[i], by_rank[i], by_hits[i], slope,
                 scores[start:stop], hit[start:stop], by_rank[start:stop], by_hits[start:stop],
