@@ -32,7 +32,7 @@ from results import benchmark, record
 from search import SEED, TOKENS, VOCABULARY, spelt
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "hardening"))
-from damage import damages
+from damage import damages, rewrite
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
 BYTES = 500  # of a query, the limit of the service
@@ -107,12 +107,12 @@ def damage(folder: Path, cases: int) -> None:
             part = f": {re.sub('-[0-9a-f]+', '', file.name)}" if path.is_dir() else ""
             row = table.setdefault(f"{kind}{part}", Counter())
             for _, changed in damages(whole, cases, seed=SEED):
-                file.write_bytes(changed)
+                rewrite(file, changed)
                 try:
                     row["the same answer" if read() == wanted else "another answer"] += 1
                 except (ValueError, FileNotFoundError):
                     row["noticed"] += 1
-            file.write_bytes(whole)
+            rewrite(file, whole)
     print(f"{'changed file':28}{'noticed':>10}{'same answer':>14}{'another answer':>16}")
     for name, row in table.items():
         record(

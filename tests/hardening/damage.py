@@ -7,10 +7,11 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from rankloop import _archive
 
-__all__ = ["FULL", "KINDS", "TRIED", "changed", "damages", "repacked"]
+__all__ = ["FULL", "KINDS", "TRIED", "changed", "damages", "repacked", "rewrite"]
 
 FULL = int(os.environ.get("RANKLOOP_HARDENING", "1"))  # `make hardening` tries so many times as much
 TRIED: Counter[str] = Counter()  # what was tried in this run, printed at its end
@@ -48,6 +49,17 @@ def damages(whole: bytes, count: int, seed: int) -> Iterator[tuple[str, bytes]]:
         kind = KINDS[number % len(KINDS)]
         TRIED["damaged files"] += 1
         yield kind, changed(whole, kind, rng)
+
+
+def rewrite(path: Path, content: bytes) -> None:
+    """Put other content into a file that is there.
+
+    In place: a file that is emptied first is written to the disk at once by ext4 when it is closed, which
+    takes a hundred times as long as reading it.
+    """
+    with path.open("r+b", buffering=0) as file:
+        file.write(content)
+        file.truncate()
 
 
 def repacked(whole: bytes, change: Callable[[dict[str, bytes]], object]) -> bytes:

@@ -15,7 +15,7 @@ import time
 import warnings
 from pathlib import Path
 
-from hardening.damage import changed
+from hardening.damage import changed, rewrite
 from hardening.formats import Read, formats
 from hardening.kept_formats import kept_formats
 
@@ -113,7 +113,7 @@ def fuzz(kind: str, folder: Path, file: str, read: Read, count: int, rng: random
         for number in range(count):
             now.seek(0)
             print(kind, number, file=now, flush=True)
-            path.write_bytes(fuzzed(whole, rng))
+            rewrite(path, fuzzed(whole, rng))
             start = time.process_time()
             try:
                 read(path)
@@ -126,7 +126,7 @@ def fuzz(kind: str, folder: Path, file: str, read: Read, count: int, rng: random
             if time.process_time() - start > LONG:
                 (folder / f"fault-{kind}-{number}").write_bytes(path.read_bytes())
                 print(f"{kind} {number} took {time.process_time() - start:.1f} s", flush=True)
-    path.write_bytes(whole)
+    rewrite(path, whole)
     print("counted", json.dumps({"kind": kind, **outcomes}), flush=True)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 def main() -> None:
     kind, path, megabytes = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     import rankloop as rl
-    from rankloop.data import convert
+    from rankloop.data import convert, open_dataset
     from rankloop.data.files.whole import read_whole
     from rankloop.search import read_documents
 
@@ -21,6 +21,8 @@ def main() -> None:
         "qrels": rl.read_qrels,
         "run": rl.read_run,
         "clicks": lambda one: rl.clicks.PBM(iterations=2).fit(rl.read_clicks(one)),
+        "log": rl.read_clicks,
+        "table": open_dataset,
         "text": read_whole,
         "model": rl.load,
         "documents": lambda one: sum(1 for _ in read_documents(one)),

@@ -7,7 +7,7 @@ import pytest
 
 import rankloop.search.index.arrays
 import rankloop.search.index.vectors
-from hardening.damage import damages
+from hardening.damage import damages, rewrite
 from rankloop.search import Features, Index
 from rankloop.search.index.arrays import read_arrays, write_arrays
 
@@ -71,7 +71,7 @@ def test_every_change_is_noticed(whole, tmp_path, file, small, monkeypatch):
     for name in names:
         content = (folder / name).read_bytes()
         for number, (kind, damaged) in enumerate(damages(content, CASES, seed=len(name))):
-            (folder / name).write_bytes(damaged)
+            rewrite(folder / name, damaged)
             try:
                 if everything(Index.open(folder)) != wanted:
                     unnoticed.append((name, kind, number, "another answer"))
@@ -80,7 +80,7 @@ def test_every_change_is_noticed(whole, tmp_path, file, small, monkeypatch):
                 unnoticed.append((name, kind, number, "not noticed"))
             except (ValueError, FileNotFoundError):
                 pass
-        (folder / name).write_bytes(content)
+        rewrite(folder / name, content)
     assert not unnoticed
     assert everything(Index.open(folder)) == wanted
 

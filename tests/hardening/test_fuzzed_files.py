@@ -114,6 +114,12 @@ def test_settings(tmp_path, line):
         Config.read(tmp_path / "serve.toml")
 
 
+def test_a_table_that_begins_as_if_it_were_packed(tmp_path):
+    (tmp_path / "log.csv").write_bytes(b"\x1f\x8b" + b"session,query,document,position,click\n1,q,d,1,0\n")
+    with pytest.raises(ValueError, match="compressed data"):
+        read_clicks(tmp_path / "log.csv")
+
+
 def test_tables_of_documents(tmp_path):
     import polars
 

@@ -103,6 +103,8 @@ def test_arrivals(tmp_path):
         {"hidden_size": "x"},
         {"intermediate_size": None},
         {"layer_norm_eps": "x"},
+        {"layer_norm_eps": 10**400},
+        {"layer_norm_eps": float("nan")},
     ],
 )
 def test_sizes_of_a_network(tmp_path, settings):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 import zstandard
 
@@ -14,6 +15,8 @@ import rankloop as rl
 from hardening.damage import repacked
 from rankloop import _archive
 from rankloop.clicks import PBM, load_model
+from rankloop.data import open_dataset
+from rankloop.data.files.whole import pack
 from rankloop.online import PDGD, Thompson
 from rankloop.rankers.saving.load import loads
 from rankloop.search import TwoTower, load_pipeline
@@ -75,10 +78,12 @@ def test_a_click_log_with_a_deep_position(tmp_path):
     assert rl.read_clicks(path, deepest=2_000_000_000).n_positions == 2_000_000_000
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor().compress], ids=["gzip", "zstd"])
-def test_text_that_unpacks_to_gigabytes(tmp_path, pack):
+@pytest.mark.parametrize(
+    "packed", [gzip.compress, zstandard.ZstdCompressor().compress], ids=["gzip", "zstd"]
+)
+def test_text_that_unpacks_to_gigabytes(tmp_path, packed):
     path = tmp_path / "text"
-    path.write_bytes(pack(b"q 0 d 1\n" * (40 << 20)))
+    path.write_bytes(packed(b"q 0 d 1\n" * (40 << 20)))
     assert path.stat().st_size < 2 << 20
     said = read_with_little_memory("text", path)
     assert (
@@ -86,6 +91,55 @@ def test_text_that_unpacks_to_gigabytes(tmp_path, pack):
         if path.stat().st_size * 1000 > 320 << 20
         else "its text, unpacked, needs" in said
     )
+
+
+LOG = "session,query,document,position,click\n", "1,q,d,1,0\n"
+LOG_LINES = "", '{"session": 1, "query": "q", "document": "d", "position": 1, "click": 0}\n'
+TABLE = "qid,label,a\n", "1,0,0.5\n"
+TABLE_LINES = "", '{"qid": 1, "label": 0, "a": 0.5}\n'
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [("log", LOG), ("log", LOG_LINES), ("table", TABLE), ("table", TABLE_LINES)],
+    ids=["log in CSV", "log in JSON", "table in CSV", "table in JSON"],
+)
+def test_packed_tables_that_unpack_to_gigabytes(tmp_path, kind, lines, suffix):
+    head, line = (text.encode() for text in lines)
+    path = tmp_path / f"packed{suffix}"
+    path.write_bytes(pack(head + line * (300_000_000 // len(line)), path))
+    assert path.stat().st_size < 1_500_000
+    said = read_with_little_memory(kind, path)
+    assert re.search(r"its table, unpacked, needs more than .* bytes of memory, from a file of", said)
+    path.write_bytes(pack(head + line, path))
+    read = rl.read_clicks if kind == "log" else open_dataset
+    read(path)
+    with pytest.raises(ValueError, match="with a higher largest"):
+        read(path, largest=10)
+
+
+@pytest.mark.parametrize("pages", [False, True], ids=["rows", "lists"])
+@pytest.mark.parametrize("kind", ["log", "table"])
+def test_a_parquet_table_of_many_equal_values(tmp_path, kind, pages):
+    path, many = tmp_path / "x.parquet", 25_000_000
+    equal = polars.select(one=polars.repeat(1, many, dtype=polars.Int64))["one"]
+    names = ("session", "query", "document", "position", "click") if kind == "log" else ("qid", "label", "a")
+    frame = polars.DataFrame(dict.fromkeys(names, equal))
+    if pages:
+        frame = frame.select(polars.all().implode())
+    frame.write_parquet(path, row_group_size=many)
+    assert path.stat().st_size < 1 << 17
+    said = read_with_little_memory(kind, path)
+    needed = 8 * many * len(names)
+    assert f"its table needs {needed:,} bytes of memory" in said
+    assert f"read it with largest={needed}" in said
+    if not pages:
+        frame.head(1).write_parquet(path)
+        read = rl.read_clicks if kind == "log" else open_dataset
+        read(path)
+        with pytest.raises(ValueError, match="largest="):
+            read(path, largest=10)
 
 
 def test_ordinary_files_are_read(tmp_path):

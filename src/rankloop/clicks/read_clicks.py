@@ -15,6 +15,7 @@ from rankloop.clicks.columns.lines import frame_of_lines
 from rankloop.data import kind_of
 from rankloop.data.files.frames import read_by_polars
 from rankloop.data.files.records import Faults
+from rankloop.data.files.table_bound import check_table
 
 __all__ = ["explained", "read_clicks", "scan", "write_clicks"]
 
@@ -24,6 +25,7 @@ def read_clicks(
     *,
     format: str | None = None,
     deepest: int | None = None,
+    largest: int | None = None,
     on_error: str = "raise",
     skipped: "Counter[str] | None" = None,
 ) -> ClickLog:
@@ -33,8 +35,9 @@ def read_clicks(
     challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events,
     which their content shows as well). Without positions, lists are in displayed order. UBI has two files:
     see `read_ubi`. A position beyond `deepest` is an error, as models have numbers for every position; by
-    default that is 10,000, or the number of rows where that is more. With `on_error="skip"` a bad line of a
-    CSV file or of JSON lines is left out and counted (in `skipped`, else in a warning).
+    default that is 10,000, or the number of rows where that is more. A table that needs more than `largest`
+    bytes of memory is refused, by default 1000 times its size. With `on_error="skip"` a bad line of a CSV
+    file or of JSON lines is left out and counted (in `skipped`, else in a warning).
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
@@ -52,6 +55,8 @@ def read_clicks(
 
         kind = _format(source, format)
         with explained(source, format), Faults(source, on_error, skipped).summed_up() as faults:
+            if source.is_file():
+                check_table(source, kind, largest)
             if faults.skips and kind != "parquet":
                 log = ClickLog.from_frame(exploded(frame_of_lines(source, kind, faults)))
             else:

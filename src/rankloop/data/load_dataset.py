@@ -23,6 +23,7 @@ _MANIFEST = "manifest.json"
 _NEEDED = ("X", "y", "offsets", "qid")
 _OPTIONAL = ("docid", "query_text", "query_weight", "item_weight", "position")
 _PAIRS = ("better", "worse", "probability", "weight")
+_FILES = {f"{name}.npy" for name in (*_NEEDED, *_OPTIONAL, *(f"pairs_{one}" for one in _PAIRS))}
 _DTYPES = {"X": "f4", "y": "f4", "offsets": "i8", "query_weight": "f4", "item_weight": "f4", "position": "i4"}
 _DTYPES |= {"pairs_better": "i8", "pairs_worse": "i8", "pairs_probability": "f4", "pairs_weight": "f4"}
 _KIND = "rankloop.RankingDataset"
@@ -132,7 +133,10 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 def _compare(folder: Path, manifest: dict[str, Any]) -> None:
     """Refuse a file that was changed; folders from before there were checksums have none."""
-    for name, sums in manifest.get("checksums", {}).items():
+    checksums = manifest.get("checksums", {})
+    if not isinstance(checksums, dict) or not {*checksums} <= _FILES:
+        raise ValueError(f"{folder / _MANIFEST} is damaged: its checksums are of no files of arrays; {_AGAIN}")
+    for name, sums in checksums.items():
         path = folder / name
         at = damaged_at(path, sums) if path.is_file() else None
         if at is not None:

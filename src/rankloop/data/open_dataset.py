@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rankloop.data.files.frames import read_by_polars
+from rankloop.data.files.table_bound import check_table
 from rankloop.data.files.text import long_work
 from rankloop.data.from_frame import from_frame
 from rankloop.data.kind_of import DATASETS, KINDS, kind_of, listed
@@ -35,7 +36,8 @@ def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> Ran
         return read_parquet(path, **options)
     if kind in ("csv", "jsonl"):
         files = [path] if isinstance(path, str | Path) else path
-        return from_frame(_table([Path(file) for file in files], kind), **options)
+        largest = options.pop("largest", None)
+        return from_frame(_table([Path(file) for file in files], kind, largest), **options)
     assert isinstance(path, str | Path)
     if kind == "saved":
         return load_dataset(path, **options)
@@ -44,7 +46,7 @@ def open_dataset(path: str | Path | Sequence[str | Path], **options: Any) -> Ran
     return open_shards(path, **options).whole()
 
 
-def _table(files: Sequence[Path], kind: str) -> Any:
+def _table(files: Sequence[Path], kind: str, largest: int | None) -> Any:
     """The rows of CSV or JSONL files of the same columns; a number may be whole in one and not in another."""
     import polars
 
@@ -53,6 +55,7 @@ def _table(files: Sequence[Path], kind: str) -> Any:
     with long_work(f"reading {files[0].name}", sum(file.stat().st_size for file in files)) as advance:
         for file in files:
             with read_by_polars(f"{file} cannot be read as {KINDS[kind]}"):
+                check_table(file, kind, largest)
                 tables.append(read(file, infer_schema_length=10_000))
             if tables[-1].columns != tables[0].columns:
                 odd = set(tables[-1].columns) ^ set(tables[0].columns)

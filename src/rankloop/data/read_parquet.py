@@ -6,14 +6,19 @@ from typing import Any
 
 from rankloop._atomic import replacing
 from rankloop.data.files.frames import read_by_polars
+from rankloop.data.files.table_bound import check_table
 from rankloop.data.from_frame import from_frame, to_frame
 from rankloop.data.ranking_dataset import RankingDataset
 
 __all__ = ["read_parquet", "write_parquet"]
 
 
-def read_parquet(path: str | Path | Sequence[str | Path], **columns: Any) -> RankingDataset:
+def read_parquet(
+    path: str | Path | Sequence[str | Path], *, largest: int | None = None, **columns: Any
+) -> RankingDataset:
     """Read one file, or several as one; `columns` says which column has which role, as in `from_frame`.
+
+    A file that needs more than `largest` bytes of memory is refused, by default 1000 times its size.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "data.parquet"
@@ -31,6 +36,7 @@ def read_parquet(path: str | Path | Sequence[str | Path], **columns: Any) -> Ran
         if not file.is_file():
             raise FileNotFoundError(f"{file}: no such file")
         with read_by_polars(f"{file} is damaged or not a Parquet file, write it again"):
+            check_table(file, "parquet", largest)
             tables.append(polars.read_parquet(file))
         if tables[-1].schema != tables[0].schema:
             odd = set(tables[-1].schema.items()) ^ set(tables[0].schema.items())

@@ -10,6 +10,8 @@ __all__ = ["read_by_polars"]
 def read_by_polars(what: str) -> Iterator[None]:
     """Turn errors of polars, and its panics at crafted files, into a `ValueError` that begins with `what`.
 
+    An error of the system, such as a file that may not be read, stays what it is.
+
     >>> import polars
     >>> with read_by_polars("t.parquet is damaged"):
     ...     polars.read_parquet(b"PAR1")
@@ -20,6 +22,8 @@ def read_by_polars(what: str) -> Iterator[None]:
 
     try:
         yield
-    except (PolarsError, PanicException) as error:
+    except (PolarsError, PanicException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ValueError(f"{what}: {lines[0]}") from None

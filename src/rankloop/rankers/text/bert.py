@@ -60,8 +60,8 @@ class BertShape:
             size = getattr(made, name)
             if type(size) is not int or not 1 <= size <= _LARGEST:
                 raise ValueError(f"config.json is not that of a BERT: its {name} is {size!r:.60}")
-        if type(made.layer_norm_eps) not in (int, float):
-            raise ValueError("config.json is not that of a BERT: its layer_norm_eps is not a number")
+        if type(made.layer_norm_eps) not in (int, float) or not 0 <= made.layer_norm_eps <= 1:
+            raise ValueError("config.json is not that of a BERT: its layer_norm_eps is not from 0 to 1")
         one_of("hidden_act", made.hidden_act, _ACTIVATIONS)
         if made.hidden_size % made.num_attention_heads:
             raise ValueError(
