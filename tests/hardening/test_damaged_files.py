@@ -141,7 +141,9 @@ def test_checksums_of_other_files(data, tmp_path, made_up):
     save_dataset(data, tmp_path / "set")
     path = tmp_path / "set" / "manifest.json"
     given = json.loads(path.read_text()) | {"checksums": made_up}
-    path.write_text(signed_json({name: one for name, one in given.items() if name not in ("signed", "digest")}))
+    path.write_text(
+        signed_json({name: one for name, one in given.items() if name not in ("signed", "digest")})
+    )
     with pytest.raises(ValueError, match="its checksums are of no files of arrays"):
         load_dataset(tmp_path / "set")
 

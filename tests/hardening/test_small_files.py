@@ -78,9 +78,7 @@ def test_a_click_log_with_a_deep_position(tmp_path):
     assert rl.read_clicks(path, deepest=2_000_000_000).n_positions == 2_000_000_000
 
 
-@pytest.mark.parametrize(
-    "packed", [gzip.compress, zstandard.ZstdCompressor().compress], ids=["gzip", "zstd"]
-)
+@pytest.mark.parametrize("packed", [gzip.compress, zstandard.ZstdCompressor().compress], ids=["gzip", "zstd"])
 def test_text_that_unpacks_to_gigabytes(tmp_path, packed):
     path = tmp_path / "text"
     path.write_bytes(packed(b"q 0 d 1\n" * (40 << 20)))

@@ -135,7 +135,7 @@ def _compare(folder: Path, manifest: dict[str, Any]) -> None:
     """Refuse a file that was changed; folders from before there were checksums have none."""
     checksums = manifest.get("checksums", {})
     if not isinstance(checksums, dict) or not {*checksums} <= _FILES:
-        raise ValueError(f"{folder / _MANIFEST} is damaged: its checksums are of no files of arrays; {_AGAIN}")
+        raise ValueError(f"{folder / _MANIFEST} is damaged: it has checksums of other files; {_AGAIN}")
     for name, sums in checksums.items():
         path = folder / name
         at = damaged_at(path, sums) if path.is_file() else None

@@ -25,8 +25,8 @@ def check_table(path: str | Path, kind: str, largest: int | None = None) -> None
     bound = max(LEAST, TIMES * size) if largest is None else largest
     if _is_longer(path, bound // TEXT):
         raise ValueError(
-            f"{path}: its table, unpacked, needs more than {bound:,} bytes of memory, from a file of {size:,}; "
-            "if that is right, read it with a higher largest"
+            f"{path}: its table, unpacked, needs more than {bound:,} bytes of memory, from a file of "
+            f"{size:,}; if that is right, read it with a higher largest"
         )
 
 

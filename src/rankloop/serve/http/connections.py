@@ -5,16 +5,19 @@ import resource
 from collections import OrderedDict
 from typing import Any, Protocol
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rankloop.serve.events.address_range import address_range
+from rankloop.serve.http.bounded_requests import BoundedRequests
 
 __all__ = ["ConnectionProtocol", "OpenConnections"]
 
 KEPT_FILES = 128  # file descriptors for the index, the store and the spool
 SLOWEST_READER = 30.0  # seconds in which a client takes some of its answer
+AT_ONCE = 16 << 10  # bytes of one client that are looked at before it is the turn of others
 
-_Base: Any = AutoHTTPProtocol
+_Base: Any = H11Protocol
 
 
 class Connection(Protocol):
@@ -30,9 +33,10 @@ class Connection(Protocol):
 class OpenConnections:
     """At most `most` connections: for one more, the address range with most of them loses its oldest.
 
-    Of its connections those go first on which no whole request has come. If all of them are being answered,
-    the oldest of a range that has more than the new one's goes, else the new one. `header_seconds` is the
-    time in which the head of a request must have come.
+    Of its connections those go first on which no whole request has come, then those of other ranges that have
+    an equal share at least. If all of these are being answered, the oldest of a range that has more than the
+    new one's goes, else the new one. `header_seconds` is the time in which the head of a request must have
+    come.
     """
 
     def __init__(self, most: int, header_seconds: float) -> None:
@@ -62,7 +66,10 @@ class OpenConnections:
 
     def _one_to_close(self, newest: Connection, where: str) -> Connection:
         ranges = sorted(self._by_range.values(), key=len, reverse=True)
+        share = self._count / len(ranges)
         for connections in ranges:
+            if len(connections) < share:
+                break
             for one in connections.values():
                 if not one.asked and one is not newest:
                     return one
@@ -71,12 +78,20 @@ class OpenConnections:
         return newest
 
 
-class ConnectionProtocol(_Base):  # type: ignore[misc]  # uvicorn's, whichever parser is installed
-    """A connection that counts as one of `OpenConnections`, which the app keeps in its lifespan state."""
+class ConnectionProtocol(_Base):  # type: ignore[misc]
+    """A connection that counts as one of `OpenConnections`, which the app keeps in its lifespan state.
+
+    It is uvicorn's with the parser h11, also where a faster one is installed: all read requests alike, and
+    this one lets their parts be counted.
+    """
 
     _head: asyncio.TimerHandle | None = None
     _reader: asyncio.TimerHandle | None = None
     _where = ""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.conn = BoundedRequests()
 
     @property
     def asked(self) -> bool:
@@ -94,6 +109,7 @@ class ConnectionProtocol(_Base):  # type: ignore[misc]  # uvicorn's, whichever p
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        transport.max_size = AT_ONCE  # what asyncio reads at once, by default 256 kB
         self._where = address_range(self.client[0] if self.client else None)
         if self._open is not None:
             self._open.add(self, self._where)
@@ -109,6 +125,12 @@ class ConnectionProtocol(_Base):  # type: ignore[misc]  # uvicorn's, whichever p
             self._stop("_head")
         elif self._head is None and not self.transport.is_closing():
             self._await_head()
+
+    def send_400_response(self, msg: str) -> None:
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:  # it was answered before all of it came
+            self.hang_up()
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -116,6 +116,7 @@ def _options(config: Config) -> dict[str, Any]:
     """Only the X-Forwarded headers of proxies in the config are trusted."""
     return {
         "http": ConnectionProtocol,
+        "ws": "none",
         "log_level": "warning",
         "server_header": False,
         "timeout_graceful_shutdown": SHUTDOWN,
