@@ -1,7 +1,10 @@
 """Judgments in the formats of the tools people judge with."""
 
+import csv
 import gzip
+import io
 import json
+import re
 from collections import Counter
 from math import isnan, nan
 
@@ -10,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankloop.data import Judgment, Judgments, Qrels, kind_of, read_judgments, read_qrels, write_judgments
+from rankloop.data.files.records import Faults
 from rankloop.data.judging.forms import READERS, WRITERS
 
 BOOK = {
@@ -157,6 +161,18 @@ def test_texts_that_a_spreadsheet_would_compute(tmp_path):
     assert path.read_text() == "query,doc_id,rating\n -5 shoes, =x,1\n"
     (row,) = read_judgments(path).rows
     assert (row.query, row.docid) == ("-5 shoes", "=x")
+
+
+@pytest.mark.parametrize("form", ["quepid", "quepid-detailed", "o19s"])
+@given(st.lists(st.tuples(*[st.text(" \t'=+-@\uff1d5a\"", min_size=1).filter(str.strip)] * 2), min_size=1))
+def test_no_cell_is_a_formula_and_all_are_read_again(form, texts):
+    rows = [Judgment(query, document, 1) for query, document in dict(texts).items()]
+    written = WRITERS[form](rows, "case", {})
+    back, _, _ = READERS[form](written, Faults("x.csv", "raise", None))
+    assert [(row.query, row.docid) for row in back] == list(dict(texts).items())
+    cells = [cell for row in list(csv.reader(io.StringIO(written)))[1:] for cell in row]
+    risky = [cell for cell in cells if cell.lstrip("\t").startswith(("=", "+", "-", "@", "\uff1d"))]
+    assert not [cell for cell in risky if not re.fullmatch(r"[+-]\d+", cell)]
 
 
 def test_groups_of_rre(tmp_path):

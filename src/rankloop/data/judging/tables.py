@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Any
@@ -26,7 +27,8 @@ __all__ = [
 ]
 
 Read = tuple[Iterable[Judgment], str, Mapping[str, Any]]
-_ACTIVE = tuple("-=+@")  # Quepid puts a blank before texts that a spreadsheet would compute
+_ACTIVE = tuple("-=+@\uff0d\uff1d\uff0b\uff20")  # with a blank before them, as in Quepid, all are text
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _DETAILED = ("Team Name", "Case Name", "Case ID", "Query Text", "Doc ID", "Doc Position", "Title", "Rating")
 _ENDS = ("Rating Low", "Rating High")
 _AGAIN = "correct or drop the row"
@@ -177,12 +179,12 @@ def read_o19s(text: str, faults: Faults) -> Read:
     for at, cells in _rows(text, ",", ("grade", "keywords", "docId"), faults):
         rating = number(cells["grade"], at, "grade", faults)
         if rating is not None:
-            rows.append(Judgment(cells["keywords"], cells["docId"], rating))
+            rows.append(Judgment(_plain(cells["keywords"]), _plain(cells["docId"]), rating))
     return rows, "", {}
 
 
 def write_o19s(rows: Sequence[Judgment], name: str, details: Mapping[str, Any]) -> str:
-    cells = [(spelled(row.rating), row.query, row.docid) for row in rows if row.rated]
+    cells = [(spelled(row.rating), _inert(row.query), _inert(row.docid)) for row in rows if row.rated]
     return _table([("grade", "keywords", "docId"), *cells])
 
 
@@ -220,11 +222,17 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _plain(text: str) -> str:
-    return text[1:] if text[:1] == " " and text[1:].startswith(_ACTIVE) else text
+    """The text that `_inert` was given."""
+    return text[1:] if text[:1] == " " and text.lstrip().startswith(_ACTIVE) else text
 
 
 def _inert(text: str) -> str:
-    return f" {text}" if text.startswith(_ACTIVE) else text
+    """The text with a blank before it where a spreadsheet would compute it, also behind blanks and tabs.
+
+    Numbers, such as ids below 0, stay as they are for other tools.
+    """
+    computed = text.lstrip().startswith(_ACTIVE) and not _NUMBER.fullmatch(text)
+    return f" {text}" if computed else text
 
 
 def _with_ids(rows: Sequence[Judgment], breaks: str, form: str) -> Iterator[tuple[str, Judgment]]:

@@ -31,7 +31,8 @@ __all__ = [
 
 MOST = 10_000  # queries of a set
 _NAME = re.compile(r"[\w.-]{1,60}")
-_FORMULA = re.compile(r"'*[=+@\t\r-]")  # what programs of tables compute, as it is or with marks before it
+# What programs of tables compute, as it is or with marks before it; some take wide signs as well.
+_FORMULA = re.compile("'*[=+@\t\r\uff0d\uff1d\uff0b\uff20-]")
 
 
 class SetQuery(NamedTuple):
