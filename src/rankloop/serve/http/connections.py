@@ -78,7 +78,7 @@ class OpenConnections:
         return newest
 
 
-class ConnectionProtocol(_Base):  # type: ignore[misc]
+class ConnectionProtocol(_Base):  # type: ignore[misc]  # a base of any type
     """A connection that counts as one of `OpenConnections`, which the app keeps in its lifespan state.
 
     It is uvicorn's with the parser h11, also where a faster one is installed: all read requests alike, and
