@@ -73,7 +73,7 @@ class _Compact:
             return [self._value(head & 15, depth + 1) for _ in range(size)]
         if kind == _STRUCT:
             return self.struct(depth)
-        raise ValueError(f"{kind} is no kind of value in a footer")
+        raise ValueError(f"a footer has values of kind {kind}, which are unknown")
 
     def _skip(self, size: int) -> None:
         if size > len(self.data) - self.at:
