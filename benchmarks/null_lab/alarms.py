@@ -1,6 +1,6 @@
 """Alarms and the gate of learning, where nothing changed and where something did."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ __all__ = ["cells"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Opens = Callable[[np.random.Generator, str, float], bool]
+CROWDS = ("light", "heavy")
 RATE = (0.7, 1.3)  # click rates of people: a beta distribution with mean 0.35
 NORMAL = 0.35
 PAGES = 2000  # of a run; the alarm is set to 20 times as many between false alarms
@@ -190,28 +192,31 @@ def _window(experiments: int) -> Iterator[Cell]:
 
 def _gate(experiments: int) -> Iterator[Cell]:
     """Two candidates as good as production, over several runs of learning on growing windows."""
-    for crowd in ("light", "heavy"):
-        rng = np.random.default_rng(18)
-        opened = sum(_opens(rng, crowd, 0.5) for _ in range(experiments))
-        how = f"{crowd} people, {len(LOOKS)} looks, 2 candidates"
-        yield false_alarms("gate of learning", how, opened, experiments)
-    rng = np.random.default_rng(19)
-    found = sum(_opens(rng, "light", 0.1) for _ in range(experiments))
-    yield power("gate of learning", "a candidate that is 8 % better", found, experiments, least=0.8)
+    how = f"people, {len(LOOKS)} looks, 2 candidates"
+    yield from _opened(_opens, experiments, 18, {crowd: f"{crowd} {how}" for crowd in CROWDS}, 0.5)
+    yield _found(_opens, experiments, 19, "a candidate that is 8 % better", 0.1)
 
 
 def _memory(experiments: int) -> Iterator[Cell]:
     """Clicks that are remembered on top of production: of the best order there is, and of one that is not."""
-    for crowd in ("light", "heavy"):
-        rng = np.random.default_rng(20)
-        opened = sum(_memory_opens(rng, crowd, 0.0) for _ in range(experiments))
-        how = f"remembered clicks, {crowd} people, {len(LOOKS)} looks, 3 candidates"
+    hows = {crowd: f"remembered clicks, {crowd} people, {len(LOOKS)} looks, 3 candidates" for crowd in CROWDS}
+    yield from _opened(_memory_opens, experiments, 20, hows, 0.0)
+    yield _found(_memory_opens, experiments, 21, "remembered clicks, production can gain 8 %", 0.5)
+
+
+def _opened(opens: Opens, experiments: int, seed: int, hows: dict[str, str], noise: float) -> Iterator[Cell]:
+    """How often the gate opens for nothing, by the people who click."""
+    for crowd, how in hows.items():
+        rng = np.random.default_rng(seed)
+        opened = sum(opens(rng, crowd, noise) for _ in range(experiments))
         yield false_alarms("gate of learning", how, opened, experiments)
-    rng = np.random.default_rng(21)
-    found = sum(_memory_opens(rng, "light", 0.5) for _ in range(experiments))
-    yield power(
-        "gate of learning", "remembered clicks, production can gain 8 %", found, experiments, least=0.8
-    )
+
+
+def _found(opens: Opens, experiments: int, seed: int, how: str, noise: float) -> Cell:
+    """How often it opens for something."""
+    rng = np.random.default_rng(seed)
+    found = sum(opens(rng, "light", noise) for _ in range(experiments))
+    return power("gate of learning", how, found, experiments, least=0.8)
 
 
 def _memory_opens(rng: np.random.Generator, crowd: str, noise: float) -> bool:

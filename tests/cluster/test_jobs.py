@@ -320,19 +320,25 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
     assert cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2).n_rows == shards.n_rows
 
 
-def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, monkeypatch):
-    resuming = import_module("rankloop.cluster.backends.resume")
-
-    numbers = []
+def ending_after_two(numbers, note, error):
+    """In place of `over`: the numbers of the shards that were begun; after two the job ends with an error."""
 
     def some(task, inputs, *, done, **options):
         for i, one in enumerate(inputs):
             if len(numbers) == 2:
-                numbers.append("the disk is full")
-                raise OSError(28, "no room for the scores")
+                numbers.append(note)
+                raise error
             numbers.append(one[0].entries[0].number)
             done(i, task(one))
 
+    return some
+
+
+def test_an_interrupted_scoring_scores_only_the_rest(shards, rankers, tmp_path, monkeypatch):
+    resuming = import_module("rankloop.cluster.backends.resume")
+
+    numbers = []
+    some = ending_after_two(numbers, "the disk is full", OSError(28, "no room for the scores"))
     monkeypatch.setattr(resuming, "over", some)
     with pytest.raises(OSError, match="no room"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores")
@@ -347,15 +353,7 @@ def test_learning_goes_on_from_what_was_counted(logs, tmp_path, monkeypatch):
     from rankloop.unbiased import candidates
 
     numbers = []
-
-    def some(task, inputs, *, done, **options):
-        for i, one in enumerate(inputs):
-            if len(numbers) == 2:
-                numbers.append("workers died")
-                raise cluster.LostWorkerError(2, 4, 4)
-            numbers.append(one[0].entries[0].number)
-            done(i, task(one))
-
+    some = ending_after_two(numbers, "workers died", cluster.LostWorkerError(2, 4, 4))
     chosen = {"plain leaves": candidates(trees=5, threads=1)["plain leaves"]}
     whole = cluster.learn(logs["swap"][1], DATA, rankers=chosen, workers=2)
     monkeypatch.setattr(resuming, "over", some)

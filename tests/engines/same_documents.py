@@ -2,7 +2,15 @@
 
 import numpy as np
 
-from rankloop.search import BM25
+from rankloop.search import BM25, Index
+
+
+def embedded(folder, fields, documents):
+    """The documents in the embedded index, which says what is right."""
+    index = Index.create(folder / "shop.index", fields=fields)
+    index.add(documents)
+    index.commit()
+    return index
 
 
 def same_documents(engine, index, text, **options):

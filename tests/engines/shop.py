@@ -31,6 +31,12 @@ WORDS = [
 QUERIES = ["red shoes", "running", "the red hat", "creme brulee", "word7 word9 coat", "naive winter x1"]
 
 
+SYNTAX = [
+    *("+red -shoes", "genre:sport red", '"red shoes"', "title:red", "price:10..20", "price:>=90 red"),
+    *("released:2013", "run*", "-red", "", "title:(red OR", 'a" ] } { "'),
+]
+
+
 def documents(count=300, seed=0):
     """Documents of a shop; some fields are missing."""
     random = np.random.default_rng(seed)

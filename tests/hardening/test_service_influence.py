@@ -28,6 +28,7 @@ from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.learning.run import learn_once
 from rankloop.serve.models.registry import Registry
 from serve.running import ADMIN, another, client_of, serving
+from serve.topics import graded_documents
 
 NOW = 1_700_006_400.0
 DAYS, A_DAY = 3, 5000
@@ -42,16 +43,7 @@ def shop(tmp_path_factory):
     random = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("shop") / "shop.index"
     index = Index.create(path, fields={"title": "text", "quality": "number", "noise": "number"})
-    index.add(
-        {
-            "id": f"{topic}-{at}",
-            "title": topic,
-            "quality": float(random.normal()),
-            "noise": float(random.normal()),
-        }
-        for topic in TOPICS
-        for at in range(10)
-    )
+    index.add(graded_documents(random, TOPICS, 10))
     index.commit()
     return index
 

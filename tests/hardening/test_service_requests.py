@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from functools import wraps
 from types import SimpleNamespace
 
 import httpx
@@ -258,6 +259,16 @@ def test_a_packed_body_is_refused_unread(tmp_path, path):
         assert client.post("/search", content=b'{"query": "red"}', headers=plain).status_code == 200
 
 
+def in_a_loop(test):
+    """A test that is a coroutine, run in an event loop of its own."""
+
+    @wraps(test)
+    def run(**fixtures):
+        asyncio.run(test(**fixtures))
+
+    return run
+
+
 class Turns:
     """Searches of `SearchThreads` whose ends the test decides."""
 
@@ -299,26 +310,24 @@ class Turns:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
 
-def test_a_client_with_slow_searches_delays_itself():
-    async def scenario():
-        turns = Turns(threads=2, waiting=10)
-        turns.start("honest", "h0")
-        await turns.until("h0")
-        turns.releases["h0"].set()
-        await turns.tasks[0]
-        for number in range(4):
-            turns.start("crowd", f"c{number}")
-        await turns.until("h0", "c0")  # one of two threads, as another client is here
-        turns.start("honest", "h1")
-        await turns.until("h0", "c0", "h1")
-        turns.start("honest", "h2")
-        turns.releases["c0"].set()
-        await turns.until("h0", "c0", "h1", "c1")
-        turns.releases["h1"].set()
-        await turns.until("h0", "c0", "h1", "c1", "h2")
-        await turns.end()
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_a_client_with_slow_searches_delays_itself():
+    turns = Turns(threads=2, waiting=10)
+    turns.start("honest", "h0")
+    await turns.until("h0")
+    turns.releases["h0"].set()
+    await turns.tasks[0]
+    for number in range(4):
+        turns.start("crowd", f"c{number}")
+    await turns.until("h0", "c0")  # one of two threads, as another client is here
+    turns.start("honest", "h1")
+    await turns.until("h0", "c0", "h1")
+    turns.start("honest", "h2")
+    turns.releases["c0"].set()
+    await turns.until("h0", "c0", "h1", "c1")
+    turns.releases["h1"].set()
+    await turns.until("h0", "c0", "h1", "c1", "h2")
+    await turns.end()
 
 
 class Clock:
@@ -359,20 +368,18 @@ def test_who_used_too_much_lately_waits_until_it_fades(monkeypatch):
     asyncio.run(scenario())
 
 
-def test_a_search_counts_as_often_as_it_costs_more_than_those_of_others(monkeypatch):
-    async def scenario():
-        clock, threads = Clock(monkeypatch), SearchThreads(4, 10)
-        for number in range(8):
-            assert await clock.search(threads, f"h{number}", 0.01) == pytest.approx(0.01)
-        assert await clock.search(threads, "crowd", 0.05) == pytest.approx(0.05 * 5)
-        assert await clock.search(threads, "crowd", 0.05) == pytest.approx(2 * 0.05 * 5)
-        assert await clock.search(threads, "crowd", 0.05) == pytest.approx(3 * 0.05 * 5)
-        assert not threads._may_run("crowd")  # 0.75 of 0.625, after three
-        assert await clock.search(threads, "heavy", 0.5) == pytest.approx(0.5 * 8)  # 8 times at most
-        assert await clock.search(threads, "h0", 0.01) == pytest.approx(0.02)  # the median: it did not move
-        assert threads._may_run("h0")
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_a_search_counts_as_often_as_it_costs_more_than_those_of_others(monkeypatch):
+    clock, threads = Clock(monkeypatch), SearchThreads(4, 10)
+    for number in range(8):
+        assert await clock.search(threads, f"h{number}", 0.01) == pytest.approx(0.01)
+    assert await clock.search(threads, "crowd", 0.05) == pytest.approx(0.05 * 5)
+    assert await clock.search(threads, "crowd", 0.05) == pytest.approx(2 * 0.05 * 5)
+    assert await clock.search(threads, "crowd", 0.05) == pytest.approx(3 * 0.05 * 5)
+    assert not threads._may_run("crowd")  # 0.75 of 0.625, after three
+    assert await clock.search(threads, "heavy", 0.5) == pytest.approx(0.5 * 8)  # 8 times at most
+    assert await clock.search(threads, "h0", 0.01) == pytest.approx(0.02)  # the median: it did not move
+    assert threads._may_run("h0")
 
 
 def test_a_heavy_client_lets_a_lighter_one_go_first(monkeypatch):
@@ -444,73 +451,65 @@ def test_a_pause_ends_by_itself(monkeypatch):
     asyncio.run(scenario())
 
 
-def test_waiting_for_an_engine_costs_nothing_and_holds_a_quarter_of_the_threads():
-    async def scenario():
-        turns = Turns(threads=8, waiting=10)
-        turns.start("honest", "h0")
-        await turns.until("h0")
-        for number in range(4):
-            turns.start("crowd", f"c{number}")
-        await turns.until_all("h0", "c0", "c1")
-        assert turns.threads._lately("crowd") == pytest.approx(0.0, abs=0.05)
-        await turns.end()
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_waiting_for_an_engine_costs_nothing_and_holds_a_quarter_of_the_threads():
+    turns = Turns(threads=8, waiting=10)
+    turns.start("honest", "h0")
+    await turns.until("h0")
+    for number in range(4):
+        turns.start("crowd", f"c{number}")
+    await turns.until_all("h0", "c0", "c1")
+    assert turns.threads._lately("crowd") == pytest.approx(0.0, abs=0.05)
+    await turns.end()
 
 
-def test_one_client_alone_has_all_threads_and_the_whole_line():
-    async def scenario():
-        turns = Turns(threads=3, waiting=2)
-        for number in range(5):
-            turns.start("alone", number)
-        await turns.until_all(0, 1, 2)  # three threads start at once, in any order
-        with pytest.raises(Busy, match="2 searches wait already"):
-            await turns.start("alone", 5)
-        await turns.end()
-        assert sorted(turns.order) == [0, 1, 2, 3, 4]
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_one_client_alone_has_all_threads_and_the_whole_line():
+    turns = Turns(threads=3, waiting=2)
+    for number in range(5):
+        turns.start("alone", number)
+    await turns.until_all(0, 1, 2)  # three threads start at once, in any order
+    with pytest.raises(Busy, match="2 searches wait already"):
+        await turns.start("alone", 5)
+    await turns.end()
+    assert sorted(turns.order) == [0, 1, 2, 3, 4]
 
 
-def test_half_of_the_line_is_left_to_others():
-    async def scenario():
-        turns = Turns(threads=1, waiting=4)
-        turns.start("honest", "h0")
-        await turns.until("h0")
-        for number in range(2):
-            turns.start("crowd", f"c{number}")
-        await asyncio.sleep(0.02)
-        with pytest.raises(Busy):
-            await turns.start("crowd", "c2")
-        turns.start("honest", "h1")
-        await asyncio.sleep(0.02)
-        assert turns.threads.in_line == 3
-        await turns.end()
-        assert sorted(turns.order) == ["c0", "c1", "h0", "h1"]
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_half_of_the_line_is_left_to_others():
+    turns = Turns(threads=1, waiting=4)
+    turns.start("honest", "h0")
+    await turns.until("h0")
+    for number in range(2):
+        turns.start("crowd", f"c{number}")
+    await asyncio.sleep(0.02)
+    with pytest.raises(Busy):
+        await turns.start("crowd", "c2")
+    turns.start("honest", "h1")
+    await asyncio.sleep(0.02)
+    assert turns.threads.in_line == 3
+    await turns.end()
+    assert sorted(turns.order) == ["c0", "c1", "h0", "h1"]
 
 
-def test_who_hangs_up_leaves_the_line():
-    async def scenario():
-        turns = Turns(threads=1, waiting=1)
-        turns.start("a", "first")
-        await turns.until("first")
-        waits = turns.start("a", "second")
-        await asyncio.sleep(0.02)
-        turns.gone["second"].set_result(None)
-        with pytest.raises(ClientGone):
-            await waits
-        assert turns.threads.in_line == 0
-        turns.start("a", "third")
-        await asyncio.sleep(0.02)
-        turns.tasks[-1].cancel()
-        await asyncio.sleep(0.02)
-        assert turns.threads.in_line == 0
-        await turns.end()
-        assert turns.order == ["first"]
-
-    asyncio.run(scenario())
+@in_a_loop
+async def test_who_hangs_up_leaves_the_line():
+    turns = Turns(threads=1, waiting=1)
+    turns.start("a", "first")
+    await turns.until("first")
+    waits = turns.start("a", "second")
+    await asyncio.sleep(0.02)
+    turns.gone["second"].set_result(None)
+    with pytest.raises(ClientGone):
+        await waits
+    assert turns.threads.in_line == 0
+    turns.start("a", "third")
+    await asyncio.sleep(0.02)
+    turns.tasks[-1].cancel()
+    await asyncio.sleep(0.02)
+    assert turns.threads.in_line == 0
+    await turns.end()
+    assert turns.order == ["first"]
 
 
 def test_errors_of_a_schema_are_one_sentence(tmp_path):

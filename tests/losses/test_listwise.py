@@ -255,31 +255,31 @@ def test_infonce_in_a_batch_is_the_softmax_of_its_rows():
     np.testing.assert_allclose(value, np.log(np.exp(similarity).sum(1)) - np.diag(similarity))
 
 
-@given(ragged_lists())
-def test_triplet(lists):
+def triplets(negative):
+    """The margin of each document to one of the documents with lower labels."""
+
     def value(s, y):
         total = 0.0
         for i in range(len(s)):
             lower = [s[j] for j in range(len(s)) if y[j] < y[i]]
-            total += max(0.0, 1 - s[i] + max(lower)) if lower else 0.0
+            total += max(0.0, 1 - s[i] + negative(lower, s[i])) if lower else 0.0
         return total
 
-    one_by_one(value, lists, Triplet())
+    return value
+
+
+@given(ragged_lists())
+def test_triplet(lists):
+    one_by_one(triplets(lambda lower, own: max(lower)), lists, Triplet())
 
 
 @settings(max_examples=15)
 @given(ragged_lists())
 def test_triplet_with_semihard_negatives(lists):
-    def value(s, y):
-        total = 0.0
-        for i in range(len(s)):
-            lower = [s[j] for j in range(len(s)) if y[j] < y[i]]
-            if lower:
-                below = [score for score in lower if score < s[i]]
-                total += max(0.0, 1 - s[i] + (max(below) if below else min(lower)))
-        return total
+    def nearest_below(lower, own):
+        return max((score for score in lower if score < own), default=min(lower))
 
-    one_by_one(value, lists, Triplet(negative="semihard"))
+    one_by_one(triplets(nearest_below), lists, Triplet(negative="semihard"))
 
 
 @pytest.mark.parametrize("one", [ApproxNDCG(), ApproxAP(), ApproxMRR(), NeuralNDCG(), PiRank(), PiRank(k=3)])

@@ -38,13 +38,19 @@ def wants(learner, truth, pages, seed):
         learner.learn(page, np.isin(page.shown, np.argsort(-(X @ truth))[:3]))
 
 
-def trained(kind, pages, seed=0, **options):
-    random = np.random.default_rng(100 + seed)
-    learner = kind(LinearRanker(), seed=seed, **options)
+def shown_pages(learner, pages, seed, documents=20, k=10):
+    """Documents, page and clicks of people who make no mistake, and the weights before they are learned."""
+    random = np.random.default_rng(seed)
     for _ in range(pages):
-        X = random.normal(size=(20, 5)).astype(np.float32)
-        page = learner.rank(X, k=10)
-        learner.learn(page, noise_free_clicks(X, page.shown))
+        X = random.normal(size=(documents, 5)).astype(np.float32)
+        page = learner.rank(X, k=k)
+        yield X, page, noise_free_clicks(X, page.shown), learner.model.parameters.copy()
+
+
+def trained(kind, pages, seed=0, **options):
+    learner = kind(LinearRanker(), seed=seed, **options)
+    for _, page, clicks, _ in shown_pages(learner, pages, 100 + seed):
+        learner.learn(page, clicks)
     return learner
 
 
@@ -61,13 +67,8 @@ def test_the_cosine_with_the_truth_rises(kind):
 def test_a_dueling_step_goes_towards_the_winner(kind):
     """Whenever the weights move, they move by the learning rate along directions that won."""
     learner = kind(LinearRanker(), seed=1)
-    random = np.random.default_rng(0)
     moved = 0
-    for _ in range(200):
-        X = random.normal(size=(15, 5)).astype(np.float32)
-        page = learner.rank(X, k=6)
-        clicks = noise_free_clicks(X, page.shown)
-        before = learner.model.parameters.copy()
+    for _, page, clicks, before in shown_pages(learner, 200, 0, documents=15, k=6):
         learner.learn(page, clicks)
         step = learner.model.parameters - before
         credit = TeamDraft().credit(page.notes["page"], page.shown[clicks].tolist())
@@ -170,13 +171,8 @@ def test_no_click_teaches_nothing():
 def test_a_counterfactual_step_goes_towards_challengers_with_less_risk():
     """Every step is the mean of the directions whose challengers had less risk than the page, by loops."""
     learner = COLTR(LinearRanker(), challengers=6, seed=2)
-    random = np.random.default_rng(3)
     moved = 0
-    for _ in range(60):
-        X = random.normal(size=(8, 5)).astype(np.float32)
-        page = learner.rank(X, k=4)
-        clicks = noise_free_clicks(X, page.shown)
-        before = learner.model.parameters.copy()
+    for X, page, clicks, before in shown_pages(learner, 60, 3, documents=8, k=4):
         drawn = np.random.default_rng()
         drawn.bit_generator.state = learner.random.bit_generator.state
         learner.learn(page, clicks)

@@ -72,15 +72,19 @@ def documents():
     yield {"id": EVIL, "title": f"Evil {EVIL} title", "body": f"evil body {EVIL}", "kind": EVIL, "price": 1}
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("browser")
+def shop_index(folder):
+    """The path of an index of these documents."""
     fields = {"title": "text", "body": "text", "kind": "keyword", "price": "number"}
     index = Index.create(folder / "shop.index", fields)
     index.add(documents())
     index.commit()
+    return index.path
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
     settings = Config(
-        folder / "shop.index",
+        shop_index(tmp_path_factory.mktemp("browser")),
         open_dashboard=True,
         swap_rate=0.0,
         examples=(EVIL, "hat"),

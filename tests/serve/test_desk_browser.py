@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rankloop.search import Index
 from rankloop.serve import Config, Service
 from rankloop.serve.config import Limits
 from rankloop.serve.desk.judge_run import JudgeRun
@@ -21,7 +20,7 @@ from serve.running import TOKEN, another, on_a_port
 pytest.importorskip("playwright", reason="the browser is driven by playwright: pip install playwright")
 from playwright.sync_api import expect
 
-from serve.test_browser import CHROMIUM, PHONE, browser, documents, tab, violations  # noqa: F401 - a fixture
+from serve.test_browser import CHROMIUM, PHONE, browser, shop_index, tab, violations  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 AXE = os.environ.get("RANKLOOP_AXE", "")
@@ -53,12 +52,8 @@ LARGEST = 150_000  # bytes of a page with all that it loads
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("desk")
-    fields = {"title": "text", "body": "text", "kind": "keyword", "price": "number"}
-    index = Index.create(folder / "shop.index", fields)
-    index.add(documents())
-    index.commit()
-    settings = Config(folder / "shop.index", admin_token=TOKEN, swap_rate=0.0, limits=Limits(rate=0.0))
+    path = shop_index(tmp_path_factory.mktemp("desk"))
+    settings = Config(path, admin_token=TOKEN, swap_rate=0.0, limits=Limits(rate=0.0))
     with Service.open(settings) as service, on_a_port(service) as client:
         another(service)
         queries = [SetQuery(one) for one in ("running", "walking hat", "shoe")]

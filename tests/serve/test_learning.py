@@ -29,7 +29,7 @@ from rankloop.serve.learning.run import learn_once, runs
 from rankloop.serve.learning.window import curves_of
 from rankloop.serve.models.registry import Registry
 from rankloop.serve.service import Service
-from serve.topics import searches
+from serve.topics import graded_documents, searches
 
 NOW = 1_700_000_000.0
 FEATURES = ("bm25(title)", "covered(title)", "length(title)", "value(quality)", "value(noise)")
@@ -50,16 +50,11 @@ def shop(tmp_path_factory):
     index = Index.create(
         folder / "shop.index", fields={"title": "text", "quality": "number", "noise": "number"}
     )
-    index.add(
-        {
-            "id": f"{topic}-{at}",
-            "title": " ".join([topic, *["filler"] * int(random.integers(0, 6))]),
-            "quality": float(random.normal()),
-            "noise": float(random.normal()),
-        }
-        for topic in TOPICS
-        for at in range(12)
-    )
+
+    def title(topic):
+        return " ".join([topic, *["filler"] * int(random.integers(0, 6))])
+
+    index.add(graded_documents(random, TOPICS, 12, title))
     index.commit()
     return index
 

@@ -15,6 +15,18 @@ def topics(count):
     return [f"topic{at}" for at in range(count)]
 
 
+def graded_documents(random, names, count, title=str):
+    """Documents of each topic with a quality and a noise that their words do not tell."""
+    for topic in names:
+        for at in range(count):
+            yield {
+                "id": f"{topic}-{at}",
+                "title": title(topic),
+                "quality": float(random.normal()),
+                "noise": float(random.normal()),
+            }
+
+
 def shop_of_topics(folder, count, **settings):
     """The settings of a service over ten documents of each topic."""
     random = np.random.default_rng(0)
