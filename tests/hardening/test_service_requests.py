@@ -290,6 +290,13 @@ class Turns:
         self.tasks.append(asyncio.create_task(run))
         return self.tasks[-1]
 
+    async def start_crowd(self, searches):
+        """One search of an honest client runs, and a crowd begins several."""
+        self.start("honest", "h0")
+        await self.until("h0")
+        for number in range(searches):
+            self.start("crowd", f"c{number}")
+
     async def until(self, *names):
         while len(self.order) < len(names):
             await asyncio.sleep(0.002)
@@ -349,23 +356,20 @@ class Clock:
         return threads._lately(client)
 
 
-def test_who_used_too_much_lately_waits_until_it_fades(monkeypatch):
+@in_a_loop
+async def test_who_used_too_much_lately_waits_until_it_fades(monkeypatch):
     """A quarter of a processor within 2.5 seconds is 0.625; 0.8 fade to it in 2.5 ln(0.8 / 0.625) = 0.617."""
-
-    async def scenario():
-        clock, threads = Clock(monkeypatch), SearchThreads(2, 10)
-        await clock.search(threads, "honest", 0.8)
-        assert await clock.search(threads, "crowd", 0.8) == pytest.approx(0.8)
-        assert not threads._may_run("crowd")
-        clock.now += 0.61
-        assert not threads._may_run("crowd")
-        clock.now += 0.02
-        assert threads._may_run("crowd")
-        await clock.search(threads, "crowd", 0.8)
-        clock.now += 20.0  # nobody else is here any more
-        assert threads._may_run("crowd")
-
-    asyncio.run(scenario())
+    clock, threads = Clock(monkeypatch), SearchThreads(2, 10)
+    await clock.search(threads, "honest", 0.8)
+    assert await clock.search(threads, "crowd", 0.8) == pytest.approx(0.8)
+    assert not threads._may_run("crowd")
+    clock.now += 0.61
+    assert not threads._may_run("crowd")
+    clock.now += 0.02
+    assert threads._may_run("crowd")
+    await clock.search(threads, "crowd", 0.8)
+    clock.now += 20.0  # nobody else is here any more
+    assert threads._may_run("crowd")
 
 
 @in_a_loop
@@ -382,82 +386,73 @@ async def test_a_search_counts_as_often_as_it_costs_more_than_those_of_others(mo
     assert threads._may_run("h0")
 
 
-def test_a_heavy_client_lets_a_lighter_one_go_first(monkeypatch):
+@in_a_loop
+async def test_a_heavy_client_lets_a_lighter_one_go_first(monkeypatch):
     """A search that runs pauses at its checks, and the next one starts when the lighter one has ended."""
+    clock, threads = Clock(monkeypatch), SearchThreads(8, 10)
+    await clock.search(threads, "light", 0.01)
+    assert await clock.search(threads, "crowd", 0.1) == pytest.approx(0.8)  # of 1.25; heavy from 0.625 on
+    events = {name: threading.Event() for name in ("crowd runs", "crowd goes on", "light may end")}
+    done = []
 
-    async def scenario():
-        clock, threads = Clock(monkeypatch), SearchThreads(8, 10)
-        await clock.search(threads, "light", 0.01)
-        assert await clock.search(threads, "crowd", 0.1) == pytest.approx(0.8)  # of 1.25; heavy from 0.625 on
-        events = {name: threading.Event() for name in ("crowd runs", "crowd goes on", "light may end")}
-        done = []
+    def crowd(deadline):
+        events["crowd runs"].set()
+        events["crowd goes on"].wait(20)
+        deadline.check()
+        done.append("crowd")
 
-        def crowd(deadline):
-            events["crowd runs"].set()
-            events["crowd goes on"].wait(20)
-            deadline.check()
-            done.append("crowd")
+    def light(deadline):
+        events["light may end"].wait(20)
+        done.append("light")
 
-        def light(deadline):
-            events["light may end"].wait(20)
-            done.append("light")
+    def start(client, work):
+        deadline, gone = Deadline(20.0), asyncio.get_running_loop().create_future()
+        run = threads.run(client, lambda: work(deadline), deadline=deadline, gone=gone)
+        return asyncio.create_task(run)
 
-        def start(client, work):
-            deadline, gone = Deadline(20.0), asyncio.get_running_loop().create_future()
-            run = threads.run(client, lambda: work(deadline), deadline=deadline, gone=gone)
-            return asyncio.create_task(run)
-
-        monkeypatch.setattr("rankloop.serve.http.search_threads.PAUSE", 20.0)
-        first = start("crowd", crowd)
-        await asyncio.to_thread(events["crowd runs"].wait, 20)
-        second = start("light", light)
-        await asyncio.sleep(0.02)
-        third = start("crowd", lambda deadline: done.append("crowd again"))
-        events["crowd goes on"].set()
-        await asyncio.sleep(0.05)
-        assert done == []  # the crowd pauses although threads are free
-        events["light may end"].set()
-        await asyncio.wait_for(asyncio.gather(first, second, third), 20)
-        assert done[0] == "light"
-        assert sorted(done[1:]) == ["crowd", "crowd again"]
-
-    asyncio.run(scenario())
+    monkeypatch.setattr("rankloop.serve.http.search_threads.PAUSE", 20.0)
+    first = start("crowd", crowd)
+    await asyncio.to_thread(events["crowd runs"].wait, 20)
+    second = start("light", light)
+    await asyncio.sleep(0.02)
+    third = start("crowd", lambda deadline: done.append("crowd again"))
+    events["crowd goes on"].set()
+    await asyncio.sleep(0.05)
+    assert done == []  # the crowd pauses although threads are free
+    events["light may end"].set()
+    await asyncio.wait_for(asyncio.gather(first, second, third), 20)
+    assert done[0] == "light"
+    assert sorted(done[1:]) == ["crowd", "crowd again"]
 
 
-def test_a_pause_ends_by_itself(monkeypatch):
+@in_a_loop
+async def test_a_pause_ends_by_itself(monkeypatch):
     """A heavy client's search goes on, slowly, however long a lighter one takes."""
+    clock, threads = Clock(monkeypatch), SearchThreads(8, 10)
+    await clock.search(threads, "light", 0.01)
+    await clock.search(threads, "crowd", 0.1)
+    until, may_end = Deadline(20.0), threading.Event()
+    runs = threading.Event()
 
-    async def scenario():
-        clock, threads = Clock(monkeypatch), SearchThreads(8, 10)
-        await clock.search(threads, "light", 0.01)
-        await clock.search(threads, "crowd", 0.1)
-        until, may_end = Deadline(20.0), threading.Event()
-        runs = threading.Event()
+    def crowd():
+        runs.set()
+        until.check()
 
-        def crowd():
-            runs.set()
-            until.check()
-
-        gone = asyncio.get_running_loop().create_future()
-        first = asyncio.create_task(threads.run("crowd", crowd, deadline=until, gone=gone))
-        await asyncio.to_thread(runs.wait, 20)
-        work = threads.run("light", lambda: may_end.wait(20), deadline=Deadline(20.0), gone=gone)
-        second = asyncio.create_task(work)
-        await asyncio.wait_for(first, 10)
-        assert not second.done()
-        may_end.set()
-        await second
-
-    asyncio.run(scenario())
+    gone = asyncio.get_running_loop().create_future()
+    first = asyncio.create_task(threads.run("crowd", crowd, deadline=until, gone=gone))
+    await asyncio.to_thread(runs.wait, 20)
+    work = threads.run("light", lambda: may_end.wait(20), deadline=Deadline(20.0), gone=gone)
+    second = asyncio.create_task(work)
+    await asyncio.wait_for(first, 10)
+    assert not second.done()
+    may_end.set()
+    await second
 
 
 @in_a_loop
 async def test_waiting_for_an_engine_costs_nothing_and_holds_a_quarter_of_the_threads():
     turns = Turns(threads=8, waiting=10)
-    turns.start("honest", "h0")
-    await turns.until("h0")
-    for number in range(4):
-        turns.start("crowd", f"c{number}")
+    await turns.start_crowd(4)
     await turns.until_all("h0", "c0", "c1")
     assert turns.threads._lately("crowd") == pytest.approx(0.0, abs=0.05)
     await turns.end()
@@ -478,10 +473,7 @@ async def test_one_client_alone_has_all_threads_and_the_whole_line():
 @in_a_loop
 async def test_half_of_the_line_is_left_to_others():
     turns = Turns(threads=1, waiting=4)
-    turns.start("honest", "h0")
-    await turns.until("h0")
-    for number in range(2):
-        turns.start("crowd", f"c{number}")
+    await turns.start_crowd(2)
     await asyncio.sleep(0.02)
     with pytest.raises(Busy):
         await turns.start("crowd", "c2")
