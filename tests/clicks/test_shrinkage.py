@@ -9,7 +9,7 @@ import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog
 from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.folds import FOLDS, folds
-from rankloop.clicks.fitting.shrink import STRENGTHS, Ranks
+from rankloop.clicks.fitting.shrink import STRENGTHS, Ranks, centred
 from rankloop.data import RankingDataset
 
 MODELS = ("documentctr", "rankdocumentctr", "pbm", "ubm", "trustpbm", "cascade", "dcm", "dbn", "sdbn", "ccm")
@@ -77,6 +77,30 @@ def test_documents_that_differ_are_shrunk_less():
         log = ClickLog(np.arange(pages), document % 20, document, np.ones(pages, int), click)
         found[kind] = clicks.DocumentCTR().fit(log).strength_["attraction"]
     assert found["alike"] >= 64 > 4 >= found["apart"]
+
+
+def test_the_strength_is_the_best_one_of_fits_that_have_converged():
+    """EM that stops early shrinks too, so that a prior that is too weak looks good there."""
+    rng = np.random.default_rng(4)
+    pages, k, queries = 400, 10, 300
+    query = np.repeat(rng.integers(0, queries, pages), k)
+    rate = rng.beta(1.0, 4.0, size=(queries, k))
+    position = np.tile(np.arange(1, k + 1), pages)
+    click = rng.random(pages * k) < rate[query, position - 1] / position**0.7
+    log = ClickLog(np.repeat(np.arange(pages), k), query, query * k + position, position, click)
+    model = clicks.PBM()
+    chosen = model.fit(log).strength_["attraction"]
+    seen = Evidence.of(log, None)
+    ranks = Ranks(["attraction"], model._rank_of_entry(seen), model.reads_ranks)
+    whole = model._problem(seen)
+    model._centre(whole, seen, fixed=False)
+    parts = model._folds(seen, whole)
+
+    def held_out(strength):
+        found = [centred(train, {"attraction": strength}, ranks, rounds=100) for train, _ in parts]
+        return sum(held.expect(values)[0] for (_, held), values in zip(parts, found, strict=True))
+
+    assert held_out(chosen) >= max(held_out(chosen / 2), held_out(2 * chosen)) - 0.1
 
 
 def test_the_centre_is_that_of_buhlmann_and_straub():
