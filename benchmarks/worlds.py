@@ -1,7 +1,7 @@
-"""Learning from clicks in 72 worlds: 24 to develop on, and 48 that are looked at only to report.
+"""Learning from clicks in 96 worlds: 24 to develop on, and 72 that are looked at only to report.
 
 python benchmarks/worlds.py development [--minutes 60] [--only d03] [--out worlds.jsonl]
-python benchmarks/worlds.py reporting   [--minutes 600] [--methods learn]  (or earlier, opened, before, lost)
+python benchmarks/worlds.py fresh   [--minutes 600] [--methods learn]  (or reporting, earlier, opened, ...)
 python benchmarks/worlds.py opened --again [--only r60]
 
 Everything that is finished (a contender in a world) is a line of the file --out, the cheapest worlds first
@@ -9,12 +9,13 @@ Everything that is finished (a contender in a world) is a line of the file --out
 is started again. Worlds are made by `rankloop.clicks.World`; real features and labels are read from the
 folder that RANKLOOP_DATA names.
 
-The split, once and for all: world number i, from 0 to 71, is what `recipe(i)` says. Numbers below 24 (d00 to
+The split, once and for all: world number i, from 0 to 95, is what `recipe(i)` says. Numbers below 24 (d00 to
 d23, seeds 10000 to 10023) are for development, the others for reporting: r24 to r47 (seeds 20024 to 20047,
-`earlier`) and sixteen of r48 to r71 (seeds 30048 to 30071, `opened`, `before`, `lost`) were looked at with
-settings that have been changed since; the other eight (`reporting`) are for the settings of today. No choice
-of `learn` may be made on a reporting world; docs/unbiased.md says when they were opened. Worlds that are run
-again with other settings (`--again`) are in a table of their own.
+`earlier`) and seventeen of r48 to r71 (seeds 30048 to 30071, `opened`, `before`, `lost`, `reporting`) were
+looked at with settings that have been changed since. r72 to r95 (seeds 40072 to 40095, `fresh`) are for the
+settings of today; where they have real labels, these are of sets with more test queries. No choice of `learn`
+may be made on a reporting world; docs/unbiased.md says when they were opened. Worlds that are run again with
+other settings (`--again`) are in a table of their own.
 """
 
 import argparse
@@ -22,14 +23,16 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 import rankloop as rl
+from quality import Settings, movies
 from rankloop import unbiased
 from rankloop.clicks import ClickLog, World
 from rankloop.clicks.simulation.utility import UTILITIES
@@ -48,6 +51,7 @@ SETS: dict[str, Collection[int]] = {
     "before": BEFORE,
     "lost": LOST,
     "reporting": sorted(set(range(48, 72)) - {*OPENED, *BEFORE, *LOST}),
+    "fresh": range(72, 96),
 }
 PEOPLE = ("1/k", "baidu", "trust", "cascade", "dbn", "saturation", "mixture", "adversarial")
 SIDE_BY_SIDE = {
@@ -57,6 +61,8 @@ SIDE_BY_SIDE = {
     41: "carousel",
     57: "grid",
     65: "carousel",
+    81: "grid",
+    89: "carousel",
 }  # not baidu
 LOGGERS: tuple[dict[str, Any], ...] = (
     {"loggers": (0.1,)},
@@ -70,13 +76,15 @@ LOGGERS: tuple[dict[str, Any], ...] = (
     {"loggers": (0.2, 0.5, 0.9)},
 )
 SESSIONS = (20_000, 5_000, 50_000, 10_000, 20_000, 100_000, 5_000, 20_000, 200_000, 10_000, 500_000)
-LARGEST = dict.fromkeys((29, 42, 53, 66), 5_000_000)  # two worlds of each set for reporting
+LARGEST = dict.fromkeys((29, 42, 53, 66, 77, 90), 5_000_000)  # two worlds of each set for reporting
 FEATURES = (20, 5, 60, 20, 1, 200, 20, 1000, 10, 40, 20, 100, 2)
 DOCUMENTS = (20, 10, 40, 15, 100)
 NOISE = (0.35, 0.7, 0.1)
 KINDS = (*UTILITIES, "labels")
 PAGES = 300_000  # that peers are given at most, which take one list per page
 JUDGED = ("lightgbm_lambdarank", "webis_clueweb09_letor")
+FRESH = ("halves of lightgbm_lambdarank", "msrd_movies")  # the same with more test queries
+MOVIES, RELEVANT = (400, 500), 3  # queries to train on and to test on, and the grade of a relevant film
 FULL, LEARN, NAIVE = "full information", "learn", "naive trees"
 PEERS = (NAIVE, "LightGBM position", "XGBoost unbiased")
 CEILING = "oracle IPS"
@@ -113,21 +121,22 @@ def named(number: int) -> str:
 
 def drawn(number: int) -> Drawn:
     world = recipe(number)
-    return world.draw(judged(JUDGED[number % len(JUDGED)]) if world.utility == "labels" else None)
+    sets = FRESH if number in SETS["fresh"] else JUDGED
+    return world.draw(judged(sets[number % len(sets)]) if world.utility == "labels" else None)
 
 
 def judged(name: str) -> tuple[rl.RankingDataset, rl.RankingDataset]:
     """A real training set and a real test set, without docids: a log names their rows."""
+    if name == "msrd_movies":
+        train, test = (joined([one]) for one in next(movies(Settings(movies=MOVIES))))
+        return train.replace(y=RELEVANT * train.y), test.replace(y=RELEVANT * test.y)
+    if name.startswith("halves"):
+        whole = joined(judged(name.split()[-1]))
+        return whole.select(np.arange(0, whole.n_queries, 2)), whole.select(np.arange(1, whole.n_queries, 2))
     folder = Path(os.environ["RANKLOOP_DATA"]) / name
     if name == "webis_clueweb09_letor":
         folds = [rl.read_svmlight(folder / f"Fold{one}_test.txt") for one in range(1, 6)]
-        parts = [_plain(one.X, one.y, one.lengths) for one in folds]
-        train = _plain(
-            np.vstack([one.X for one in parts[1:]]),
-            np.concatenate([one.y for one in parts[1:]]),
-            np.concatenate([one.lengths for one in parts[1:]]),
-        )
-        return train, parts[0]
+        return joined(folds[1:]), joined(folds[:1])
     found = []
     for part in ("train", "test"):
         rows = rl.read_svmlight(folder / f"rank.{part}")
@@ -137,6 +146,10 @@ def judged(name: str) -> tuple[rl.RankingDataset, rl.RankingDataset]:
         _plain(np.pad(one.X, ((0, 0), (0, wide - one.n_features))), one.y, one.lengths) for one in found
     )
     return train, test
+
+
+def joined(parts: Sequence[rl.RankingDataset]) -> rl.RankingDataset:
+    return _plain(*(np.concatenate([getattr(one, name) for one in parts]) for name in ("X", "y", "lengths")))
 
 
 def _plain(X: Any, y: Any, lengths: Any) -> rl.RankingDataset:
@@ -217,9 +230,10 @@ def table(known: dict[int, dict[str, dict[str, Any]]], again: bool) -> None:
     heads = (*PEERS, CEILING, LEARN, FULL)
     print(f"\n| world | {' | '.join(heads)} | learn - best peer | share | CPU s: naive, learn |")
     print("|---" * (len(heads) + 4) + "|")
-    shares, below, behind, naive = [], [], [], []
+    ways: list[dict[str, Any]] = []
     for number, lines in known.items():
         found = compared(lines)
+        ways.append({"world": named(number), **found})
         cells = [f"{found['mean'][head]:.4f}".lstrip("0") for head in heads]
         gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*found["gap"]).replace("0.", ".")
         share = "-" if found["share"] is None else f"{found['share']:.0%}"
@@ -228,23 +242,33 @@ def table(known: dict[int, dict[str, dict[str, Any]]], again: bool) -> None:
         part += ", again" if again else ""
         record(part, world=about(number), **found["mean"], gap=found["gap"], share=found["share"], cpu=took)
         print(f"| {about(number)} | {' | '.join(cells)} | {gap} | {share} | {took} |")
-        if found["gap"][2] < 0:
-            below.append(named(number))
-        if found["gap"][0] < 0:
-            behind.append(named(number))
-        if found["share"] is not None:
-            shares.append(found["share"])
-            if found["share"] < 0:
-                naive.append(named(number))
-    if shares:
-        error = np.std(shares, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else 0.0
-        print(
-            f"\nshare of the way from naive to full information, where full information is clearly above: "
-            f"{np.mean(shares):.0%} (standard error {error:.0%}, {len(shares)} worlds)"
-        )
-    print(f"clearly below the best peer: {', '.join(below) or 'none'}")
-    print(f"below the best peer, by however little: {', '.join(behind) or 'none'}")
-    print(f"below naive trees where labels are clearly above: {', '.join(naive) or 'none'}")
+    together(part, ways)
+
+
+def together(part: str, ways: list[dict[str, Any]]) -> None:
+    """All worlds of a table in one line: the share of the way, and how often `learn` was behind."""
+    shares = np.array([one["share"] for one in ways if one["share"] is not None])
+    named_if = {
+        "clearly above the best peer": lambda one: one["gap"][1] > 0,
+        "above the best peer": lambda one: one["gap"][0] > 0,
+        "below the best peer": lambda one: one["gap"][0] < 0,
+        "clearly below the best peer": lambda one: one["gap"][2] < 0,
+        "below naive trees where labels are clearly above": lambda one: (one["share"] or 0.0) < 0,
+    }
+    behind = {name: [one["world"] for one in ways if is_so(one)] for name, is_so in named_if.items()}
+    mean = error = float("nan")
+    if len(shares) > 1:
+        mean = float(shares.mean())
+        error = float(stdtrit(len(shares) - 1, 0.975) * shares.std(ddof=1) / np.sqrt(len(shares)))
+    way = (mean, mean - error, mean + error)
+    counts = {name: len(worlds) for name, worlds in behind.items()}
+    record(f"{part}, all", worlds=len(ways), clear=len(shares), share=way, **counts)
+    print(
+        f"\nshare of the way from naive trees to full information, in {len(shares)} of {len(ways)} worlds "
+        "where that is clearly above: {:.0%} ({:.0%} to {:.0%})".format(*way)
+    )
+    for name, worlds in behind.items():
+        print(f"{name}: {len(worlds)} ({', '.join(worlds) or 'none'})")
 
 
 def read(path: Path, budget: str) -> dict[tuple[str, str], dict[str, Any]]:

@@ -251,3 +251,18 @@ def test_a_given_curve_is_kept(weak):
     believed = TrustPBM(relevant=theta, other=0.3 * theta, attraction=0.5)
     assert learn(weak.log, hidden(weak), propensity=believed, rankers=few).weights
     assert isinstance(weak.user, PBM)
+
+
+def test_people_who_stop_are_corrected_less_the_better_the_logger():
+    """A model that the caller gives is taken at its word."""
+    power = {}
+    for strength in (0.1, 0.9):
+        drawn = World(people="cascade", queries=200, sessions=6000, loggers=(strength,), seed=7).draw()
+        data = hidden(drawn)
+        found = learn(drawn.log, data, rankers=FEW, networks=False)
+        assert "DBN" in found.curve_by
+        assert not found.trust.any()
+        power[strength] = found.power
+        known = learn(drawn.log, data, rankers=FEW, networks=False, propensity=user("navigational"))
+        assert known.power == 1.0
+    assert 1.0 >= power[0.1] > power[0.9] + 0.2 > 0.2

@@ -14,6 +14,7 @@ from rankloop.rankers.base.ranker import Ranker
 from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
+from rankloop.unbiased.estimation.held_out import tempered
 from rankloop.unbiased.estimation.labels import rows_of
 from rankloop.unbiased.estimation.left_out import say_of_the_logger
 from rankloop.unbiased.estimation.library import (
@@ -110,7 +111,8 @@ def stacked(
     corrections, folds = library(seen, lines), FOLDS if larger is None else larger.folds
     scores = in_folds(corrections, seen, seed, folds)
     scale = scale_of(scores, seen)
-    found = _explained(scores / scale, counted, learn=learn, floors=floors)
+    doubts: dict[str, bool] = {"learn": learn, "floors": floors and not stops, "temper": floors and stops}
+    found = _explained(scores / scale, counted, **doubts)
     again = counted if stops else _biased(seen, found.clicked, found.power) if learn else seen
     added = more("again", again, lines) if learn or stops else {}
     if larger is not None:
@@ -121,7 +123,7 @@ def stacked(
         scores = np.hstack([scores, in_folds(added, seen, seed, folds)])
         corrections |= added
         scale = scale_of(scores, seen)
-        found = _explained(scores / scale, counted, learn=learn, floors=floors)
+        found = _explained(scores / scale, counted, **doubts)
     z, weights, clicked = scores / scale, found.clicked.weights, found.clicked
     weights = weights if weights.any() else np.full(len(corrections), 1 / len(corrections))
     weights = np.where((weights < SMALL * weights.sum()) | (scale < FLAT), 0.0, weights)
@@ -176,13 +178,14 @@ class Explained(NamedTuple):
     weighed: Evidence
 
 
-def _explained(z: Floats, seen: Evidence, *, learn: bool, floors: bool) -> Explained:
+def _explained(z: Floats, seen: Evidence, *, learn: bool, floors: bool, temper: bool) -> Explained:
     """The most likely weights under a curve, which is learned or that of the evidence.
 
     A learned curve is tempered: position takes credit for what a logger knows and the features do not tell,
     so that such a curve is too steep, the more so the better the logger (the agreement of the new order with
     the one shown). Clicks that do not depend on relevance are called trust where they are many. With
-    `floors` they are fitted beside a curve that is kept.
+    `floors` they are fitted beside a curve that is kept. With `temper` a curve of people who stop reading is
+    tempered too, to the power 1 less the agreement.
     """
     if learn:
         plain, trusting = curve_of_stack(z, seen), curve_of_stack(z, seen, trust=True)
@@ -194,6 +197,10 @@ def _explained(z: Floats, seen: Evidence, *, learn: bool, floors: bool) -> Expla
         power, doubt = 1.0, curve_of_stack(z, seen, curve=False, trust=True).trust[seen.position - 1]
         weighed = replace(seen, alpha=seen.alpha * (1 - doubt), beta=seen.alpha * doubt)
         shown = curve_of_stack(z, seen, curve=False)
+    elif temper:
+        shown = curve_of_stack(z, seen, curve=False)
+        power = 1.0 - max(agreement(z @ shown.weights, seen), 0.0)
+        weighed = tempered(seen, power)
     else:
         power, weighed, shown = 1.0, seen, curve_of_stack(z, seen, curve=False)
     best = curve_of_stack(z, weighed, curve=False)
