@@ -256,19 +256,25 @@ def together(part: str, ways: list[dict[str, Any]]) -> None:
         "below naive trees where labels are clearly above": lambda one: (one["share"] or 0.0) < 0,
     }
     behind = {name: [one["world"] for one in ways if is_so(one)] for name, is_so in named_if.items()}
-    mean = error = float("nan")
-    if len(shares) > 1:
-        mean = float(shares.mean())
-        error = float(stdtrit(len(shares) - 1, 0.975) * shares.std(ddof=1) / np.sqrt(len(shares)))
-    way = (mean, mean - error, mean + error)
+    way, most = mean_of(shares), mean_of(np.minimum(shares, 1.0))
     counts = {name: len(worlds) for name, worlds in behind.items()}
-    record(f"{part}, all", worlds=len(ways), clear=len(shares), share=way, **counts)
+    record(f"{part}, all", worlds=len(ways), clear=len(shares), share=way, most=most, **counts)
     print(
         f"\nshare of the way from naive trees to full information, in {len(shares)} of {len(ways)} worlds "
         "where that is clearly above: {:.0%} ({:.0%} to {:.0%})".format(*way)
     )
+    print("the same with more than the whole way as the whole way: {:.0%} ({:.0%} to {:.0%})".format(*most))
     for name, worlds in behind.items():
         print(f"{name}: {len(worlds)} ({', '.join(worlds) or 'none'})")
+
+
+def mean_of(values: Floats) -> tuple[float, float, float]:
+    """A mean with its 95 % interval."""
+    if len(values) < 2:
+        return (float("nan"),) * 3
+    mean = float(values.mean())
+    error = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    return mean, mean - error, mean + error
 
 
 def read(path: Path, budget: str) -> dict[tuple[str, str], dict[str, Any]]:

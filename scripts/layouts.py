@@ -169,6 +169,22 @@ LAYOUTS = {
             "p99, ms": "{p99:.1f}",
         }
     ),
+    "worlds/fresh": WORLDS,
+    "worlds/fresh, all": Layout(
+        {
+            "worlds": "{worlds}",
+            "full information clearly above naive trees": "{clear}",
+            "share of that way (95 % interval)": "{share[0]:.0%} ({share[1]:.0%} to {share[2]:.0%})",
+            "the same, 100 % at most": "{most[0]:.0%} ({most[1]:.0%} to {most[2]:.0%})",
+            "`learn` clearly above the best peer": "{clearly above the best peer}",
+            "above": "{above the best peer}",
+            "below": "{below the best peer}",
+            "clearly below": "{clearly below the best peer}",
+            "below naive trees where labels are clearly above": (
+                "{below naive trees where labels are clearly above}"
+            ),
+        }
+    ),
     "worlds/reporting": WORLDS,
     "worlds/lost": WORLDS,
     "worlds/before": WORLDS,
