@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import rankloop.unbiased.estimation.voters as voting
 from rankloop.clicks import simulate
 from rankloop.data import synthetic
+from rankloop.unbiased.estimation import networks
 from rankloop.unbiased.estimation.evidence import evidence
 
 torch = pytest.importorskip("torch")
@@ -20,7 +20,7 @@ def test_networks_learn_from_clicks_on_the_device(monkeypatch):
     features = np.array([True, True, True, True, False])
 
     def network():
-        return voting._network(seen, seen.shown, "standard", 1, features, 0)
+        return networks._network(seen, seen.shown, "standard", 1, features, 0, networks.Training(20, 400))
 
     first, second = network(), network()
     assert first.module_.transform.mean.is_cuda
