@@ -56,14 +56,15 @@ class Limits:
     """What a kernel that checks its input needs: where to write a 0, and between what labels must lie."""
 
     def __init__(self, device: Any, lowest: float, highest: float) -> None:
-        self.lowest, self.highest = lowest, highest
+        self.lowest, self.highest, self.device = lowest, highest, device
         self.good, self.event = _mailbox(device)
         self.good.fill_(1)
 
     def checked(self) -> None:
         """The kernel was started."""
         if self.event is not None:
-            self.event.record()
+            # Given the number of the device, PyTorch finds the stream in a fraction of the time.
+            self.event.record(require("torch", "neural").cuda.current_stream(self.device.index))
 
     def is_bad(self) -> bool:
         if self.event is not None:

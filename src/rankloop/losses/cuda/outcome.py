@@ -27,10 +27,9 @@ def outcome(lists: DeviceLists, *, curved: bool, samples: int = 1) -> Parts:
     like = {"dtype": torch.float64, "device": lists.scores.device}
     rows, values = samples * lists.n_documents, samples * lists.n_lists
     make = torch.zeros if lists.limits is None or not curved else torch.empty
-    made = make(values + (1 + curved) * rows + 1, **like)
-    second = values + rows
-    hessian = made[second : second + rows] if curved else made[second:]
-    return made[:values], made[values:second], hessian
+    sizes = (values, rows, rows if curved else 1)
+    value, gradient, hessian = make(sum(sizes), **like).split(sizes)
+    return value, gradient, hessian
 
 
 def mean_of_samples(
