@@ -1,11 +1,13 @@
-"""Training steps as CUDA graphs: write a batch to fixed buffers, then one launch."""
+"""Training steps as CUDA graphs: one launch each, and nothing else in between."""
 
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,6 +32,9 @@ def can_capture(lists: DeviceLists, loss: Loss, optimizer: torch.optim.Optimizer
     return isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW) and loss_can(loss, lists.labels)
 
 
+_Pass = Callable[[Callable[[float], None]], None]
+
+
 class Work(NamedTuple):
     """What is trained on which lists; `score` gives the scores of a batch."""
 
@@ -48,24 +53,50 @@ class CapturedSteps:
 
     def __init__(self, work: Work) -> None:
         self.lists, self.loss, self.optimizer, self.score = work
-        self.stream = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]  # of torch
-        self.total = torch.zeros((), dtype=torch.float64, device=work.lists.device)
+        device = work.lists.device
+        self.stream, self.ahead = (torch.cuda.Stream(device) for _ in range(2))  # type: ignore[no-untyped-call]  # of torch
+        self.total = torch.zeros((), dtype=torch.float64, device=device)
         self.sizes: dict[tuple[int, int], _Size] = {}
         self.pool = torch.cuda.graph_pool_handle()  # graphs run one after the other: all take the same memory
+        self.following: tuple[int, _Pass] | None = None
+        self.epoch_at: tuple[Tensor, Tensor, Tensor, Tensor] | None = None  # what graphs read
 
     def epoch(
-        self, order: Tensor, documents: int | None, per_batch: int | None, before: Callable[[float], None]
+        self,
+        number: int,
+        order_of: Callable[[int], Tensor],
+        documents: int | None,
+        per_batch: int | None,
+        before: Callable[[float], None],
     ) -> Tensor:
-        """One pass over the lists in this order; the sum of their losses.
+        """One pass over the lists in the order of this epoch; the sum of their losses.
 
-        `before` is called at each step with the lists that were seen before the middle of its batch.
+        `before` is called at each step with the lists that were seen before the middle of its batch. While
+        the device works, the host prepares the next epoch.
         """
-        self.stream.wait_stream(torch.cuda.current_stream(self.lists.device))
+        current = torch.cuda.current_stream(self.lists.device)
+        if self.following is None or self.following[0] != number:
+            self.ahead.wait_stream(current)
+            self._prepare(number, order_of, documents, per_batch)
+        assert self.following is not None
+        self.stream.wait_stream(current)
+        self.stream.wait_stream(self.ahead)
         with torch.cuda.stream(self.stream):
             self.total.zero_()
-            self._pass(order, documents, per_batch, before)
-        torch.cuda.current_stream(self.lists.device).wait_stream(self.stream)
+            self.following[1](before)
+        self._prepare(number + 1, order_of, documents, per_batch)
+        current.wait_stream(self.stream)
         return self.total
+
+    def _prepare(
+        self, number: int, order_of: Callable[[int], Tensor], documents: int | None, per_batch: int | None
+    ) -> None:
+        with torch.cuda.stream(self.ahead):
+            self.following = number, self._prepared(order_of(number), documents, per_batch)
+
+    def room(self, n_rows: int) -> int:
+        """The rows of a step for that many; no fewer for more."""
+        return rounded(n_rows, _ROUND_ROWS)
 
     def taken(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """The features and labels of rows that are on the device."""
@@ -92,30 +123,46 @@ class CapturedSteps:
         self.optimizer.step()
         self.total += made.value.sum()
 
-    def _pass(
-        self, order: Tensor, documents: int | None, per_batch: int | None, before: Callable[[float], None]
-    ) -> None:
+    def _prepared(self, order: Tensor, documents: int | None, per_batch: int | None) -> _Pass:
+        """What is left to do of an epoch."""
         rows, ends, edges = self.lists.rows_of_lists(order)
         spans = list(pairwise(cuts(edges, documents, per_batch)))
-        ends_of = list(pairwise(edges[[0, *(last for _, last in spans)]].tolist()))
-        # Padding of a batch: rows that belong to none of its lists, and lists without rows.
-        most = max(high - low for low, high in ends_of)
-        rows = torch.cat((rows, rows.new_zeros(rounded(most, _ROUND_ROWS))))
-        widest = rounded(max(last - first for first, last in spans), _ROUND_LISTS)
-        starts = torch.cat((ends.new_zeros(1), ends, ends[-1:].expand(widest)))
-        chosen = torch.cat((order, order.new_zeros(widest)))
-        read = repeat(None) if self.lists.resident is not None else self.lists.streamed(rows, ends_of)
-        for (first, last), (low, high), given in zip(spans, ends_of, read, strict=False):
-            key = (rounded(high - low, _ROUND_ROWS), rounded(last - first, _ROUND_LISTS))
+        table = np.array([(edges[a], a, edges[b] - edges[a], b - a) for a, b in spans])
+        given = (rows, torch.cat((ends.new_zeros(1), ends)), torch.from_numpy(table).to(rows.device), order)
+        for part in given:
+            part.record_stream(self.stream)
+        read: Iterator[Tensor | None] = repeat(None)
+        if self.lists.resident is None:
+            read = self.lists.streamed(rows, [(low, low + n) for low, _, n, _ in table.tolist()])
+        return partial(self._pass, given, table.tolist(), read)
+
+    def _pass(
+        self,
+        given: tuple[Tensor, Tensor, Tensor, Tensor],
+        table: list[list[int]],
+        read: Iterator[Tensor | None],
+        before: Callable[[float], None],
+    ) -> None:
+        rows, starts, batches, order = given
+        if self.epoch_at is None:  # room for any epoch
+            most, turn = batches.new_empty(len(order), 4), batches.new_zeros(())
+            self.epoch_at = (torch.empty_like(rows), torch.empty_like(starts), most, turn)
+        self.epoch_at[0].copy_(rows)
+        self.epoch_at[1].copy_(starts)
+        self.epoch_at[2][: len(batches)] = batches
+        self.epoch_at[3].zero_()
+        # Padding of a batch: lists without rows.
+        chosen = torch.cat((order, order.new_zeros(rounded(max(n for *_, n in table), _ROUND_LISTS))))
+        for (_, first, n_rows, n_lists), sent in zip(table, read, strict=False):
+            key = (self.room(n_rows), rounded(n_lists, _ROUND_LISTS))
             if key not in self.sizes:
                 self.sizes[key] = _Size(*key, self)
             size = self.sizes[key]
-            if given is not None:
-                size.given[: high - low].copy_(given)
-            before((first + last) / 2)
+            if sent is not None:
+                size.given[:n_rows].copy_(sent)
+            before(first + n_lists / 2)
             if self.lists.query_weight is not None:
                 size.chosen.copy_(chosen[first : first + len(size.chosen)])
-            feed(rows, starts, low, first, high - low, last - first, size.fed)
             size.run()
 
 
@@ -176,6 +223,8 @@ class _Size:
 
     def _work(self) -> None:
         lists = self.steps.lists
+        assert self.steps.epoch_at is not None
+        feed(self.steps.epoch_at, self.fed)
         if lists.resident is None:
             Z, labels = lists.transform(self.given).to(lists.dtype), lists.labels[self.rows]
         else:

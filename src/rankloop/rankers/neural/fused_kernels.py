@@ -1,8 +1,11 @@
 """Triton kernels of a training step of an MLP.
 
-A batch has whole tiles of rows (`TILE` divides their number), so that only columns are ever left out. Sums
-over the rows of a batch go through parts of it, which the optimizer adds up in order: the same batch gives
-the same bits.
+A batch has whole tiles of rows (`TILE` divides their number), so that only columns are ever left out; tiles
+from `filled` rows on, a number that only the device knows, are skipped. Sums over the rows of a batch go
+through parts of it, which the optimizer adds up in order: the same batch gives the same bits.
+
+Slopes are those of the scores: what the loss says of a row, its gradient, is a factor of all of them. It
+comes in late, before the sums over the rows.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from rankloop.lists.tensors.jit import jit, tl
 __all__ = [
     "TILE",
     "adam_kernel",
+    "factor_kernel",
+    "first_kernel",
     "forward_kernel",
     "gather_kernel",
-    "head_kernel",
+    "input_kernel",
     "pass_kernel",
     "slope_kernel",
     "weight_kernel",
@@ -37,24 +42,47 @@ def gather_kernel(  # type: ignore[no-untyped-def]
 
 
 @jit
+def first_kernel(  # type: ignore[no-untyped-def]
+    X, X_rest, W, W_rest, bias, H, filled, COLUMNS: tl.constexpr, WIDE: tl.constexpr, REST: tl.constexpr,
+    ROWS: tl.constexpr, BLOCK: tl.constexpr, STAGES: tl.constexpr,
+):  # fmt: skip
+    """What a layer of `WIDE` and `REST` inputs gives. A program keeps the weights of its columns."""
+    low = tl.program_id(0) * BLOCK
+    column = low + tl.arange(0, BLOCK)
+    b = tl.load(bias + column, mask=column < COLUMNS, other=0.0).to(tl.float32)[None, :]
+    w = tl.trans(W.load([low, 0]))
+    if REST > 0:
+        w_rest = tl.trans(W_rest.load([low, WIDE]))
+    tiles = ((tl.load(filled) + ROWS - 1) // ROWS).to(tl.int32)
+    for tile in tl.range(tl.program_id(1), tiles, tl.num_programs(1), num_stages=STAGES):
+        total = tl.dot(X.load([tile * ROWS, 0]), w)
+        if REST > 0:
+            total = tl.dot(X_rest.load([tile * ROWS, WIDE]), w_rest, total)
+        H.store([tile * ROWS, low], tl.maximum(total + b, 0.0).to(bias.dtype.element_ty))
+
+
+@jit
 def forward_kernel(  # type: ignore[no-untyped-def]
-    X, W, bias, head, level, H, scores, INNER: tl.constexpr, COLUMNS: tl.constexpr, SCORED: tl.constexpr,
-    BIASED: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, STEP: tl.constexpr, TILED: tl.constexpr,
+    X, W, bias, head, level, H, scores, filled, INNER: tl.constexpr, COLUMNS: tl.constexpr,
+    SCORED: tl.constexpr, BIASED: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, STEP: tl.constexpr,
+    TILED: tl.constexpr,
 ):  # fmt: skip
     """A tile of what a layer gives; the last layer has all columns of its rows and scores them."""
     row = tl.program_id(1) * ROWS
+    scored = tl.zeros([ROWS], tl.float32)
+    if row < tl.load(filled):
+        if SCORED:
+            for low in range(0, COLUMNS, BLOCK):
+                h = _layer(X, W, bias, H, row, low, INNER, COLUMNS, ROWS, BLOCK, STEP, TILED)
+                column = low + tl.arange(0, BLOCK)
+                w = tl.load(head + column, mask=column < COLUMNS, other=0.0).to(tl.float32)
+                scored += tl.sum(h.to(tl.float32) * w[None, :], 1)
+            if BIASED:
+                scored += tl.load(level).to(tl.float32)
+        else:
+            _layer(X, W, bias, H, row, tl.program_id(0) * BLOCK, INNER, COLUMNS, ROWS, BLOCK, STEP, TILED)
     if SCORED:
-        scored = tl.zeros([ROWS], tl.float32)
-        for low in range(0, COLUMNS, BLOCK):
-            h = _layer(X, W, bias, H, row, low, INNER, COLUMNS, ROWS, BLOCK, STEP, TILED)
-            column = low + tl.arange(0, BLOCK)
-            w = tl.load(head + column, mask=column < COLUMNS, other=0.0).to(tl.float32)
-            scored += tl.sum(h.to(tl.float32) * w[None, :], 1)
-        if BIASED:
-            scored += tl.load(level).to(tl.float32)
         tl.store(scores + row + tl.arange(0, ROWS), scored)
-    else:
-        _layer(X, W, bias, H, row, tl.program_id(0) * BLOCK, INNER, COLUMNS, ROWS, BLOCK, STEP, TILED)
 
 
 @jit
@@ -105,80 +133,135 @@ def _write(  # type: ignore[no-untyped-def]
 
 @jit
 def slope_kernel(  # type: ignore[no-untyped-def]
-    H, head, gradient, count, slope, COLUMNS: tl.constexpr, WIDE: tl.constexpr, ROWS: tl.constexpr
+    H, head, slope, COLUMNS: tl.constexpr, WIDE: tl.constexpr, ROWS: tl.constexpr
 ):
-    """The slope at the last layer, before its activation."""
-    i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
-    column = tl.arange(0, WIDE)
-    w = tl.load(head + column, mask=column < COLUMNS, other=0.0).to(tl.float32)
-    g = (tl.load(gradient + i) / tl.load(count)).to(tl.float32)
-    at = i.to(tl.int64)[:, None] * COLUMNS + column[None, :]
-    h = tl.load(H + at, mask=(column < COLUMNS)[None, :], other=0.0)
-    made = tl.where(h > 0, g[:, None] * w[None, :], 0.0)
-    tl.store(slope + at, made.to(slope.dtype.element_ty), mask=(column < COLUMNS)[None, :])
+    """The slope at the last layer, before its activation, which gave `H`."""
+    column = tl.arange(0, WIDE)[None, :]
+    at = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)[:, None] * COLUMNS + column
+    w = tl.load(head + column, mask=column < COLUMNS, other=0.0)
+    h = tl.load(H + at, mask=column < COLUMNS, other=0.0)
+    tl.store(slope + at, tl.where(h > 0, w, 0.0).to(h.dtype), mask=column < COLUMNS)
 
 
 @jit
 def pass_kernel(  # type: ignore[no-untyped-def]
-    slope, W, H, passed, COLUMNS: tl.constexpr, INNER: tl.constexpr, ROWS: tl.constexpr,
+    slope, W, H, passed, filled, COLUMNS: tl.constexpr, INNER: tl.constexpr, ROWS: tl.constexpr,
     BLOCK: tl.constexpr, STEP: tl.constexpr, TILED: tl.constexpr,
 ):  # fmt: skip
     """A tile of the slope one layer below, before the activation there: `H` is what that gave."""
     row, column = tl.program_id(1) * ROWS, tl.program_id(0) * BLOCK
-    total = tl.zeros([ROWS, BLOCK], tl.float32)
-    for low in range(0, COLUMNS, STEP):
-        s = _read(slope, row, low, 0, COLUMNS, ROWS, STEP, TILED)
-        total = tl.dot(s, _read(W, low, column, COLUMNS, INNER, STEP, BLOCK, TILED), total)
-    h = _read(H, row, column, 0, INNER, ROWS, BLOCK, TILED)
-    made = tl.where(h > 0, total, 0.0).to(h.dtype)
-    _write(passed, row, column, made, INNER, ROWS, BLOCK, TILED)
+    if row < tl.load(filled):
+        total = tl.zeros([ROWS, BLOCK], tl.float32)
+        for low in range(0, COLUMNS, STEP):
+            s = _read(slope, row, low, 0, COLUMNS, ROWS, STEP, TILED)
+            total = tl.dot(s, _read(W, low, column, COLUMNS, INNER, STEP, BLOCK, TILED), total)
+        h = _read(H, row, column, 0, INNER, ROWS, BLOCK, TILED)
+        made = tl.where(h > 0, total, 0.0).to(h.dtype)
+        _write(passed, row, column, made, INNER, ROWS, BLOCK, TILED)
+
+
+@jit
+def input_kernel(  # type: ignore[no-untyped-def]
+    Z, gradient, count, out, filled, COLUMNS: tl.constexpr, MORE: tl.constexpr, WIDE: tl.constexpr,
+    ROWS: tl.constexpr,
+):  # fmt: skip
+    """Rows times their gradients, which follow as one column more; `MORE` columns are written."""
+    i = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    column = tl.program_id(1) * WIDE + tl.arange(0, WIDE)[None, :]
+    g = _share(gradient, count, filled, i)[:, None]
+    at = i.to(tl.int64)[:, None]
+    z = tl.load(Z + at * COLUMNS + column, mask=column < COLUMNS, other=0.0).to(tl.float32)
+    made = tl.where(column == COLUMNS, g, g * z)
+    tl.store(out + at * MORE + column, made.to(out.dtype.element_ty), mask=column < MORE)
+
+
+@jit
+def factor_kernel(  # type: ignore[no-untyped-def]
+    X, head, gradient, count, out, biases, heads, levels, size, filled, COLUMNS: tl.constexpr,
+    LAST: tl.constexpr, BIASED: tl.constexpr, WIDE: tl.constexpr, STEP: tl.constexpr,
+):  # fmt: skip
+    """Slopes times the factors of their rows, and the sums over one part of these: of the biases.
+
+    For the last layer, `X` is what it gives, which has the slope of the head; sums of the head come along.
+    """
+    column = (tl.program_id(0) * WIDE + tl.arange(0, WIDE))[None, :]
+    inside = column < COLUMNS
+    total = tl.zeros([STEP, WIDE], tl.float32)
+    above = tl.zeros([STEP, WIDE], tl.float32)
+    level = tl.zeros([STEP], tl.float32)
+    w = tl.load(head + column, mask=inside, other=0.0).to(tl.float32) if LAST else 0.0
+    first, last = _steps_of(filled, STEP)
+    for step in range(first, last):
+        i = step * STEP + tl.arange(0, STEP)
+        g = _share(gradient, count, filled, i)[:, None]
+        at = i.to(tl.int64)[:, None] * COLUMNS + column
+        x = tl.load(X + at, mask=inside & (i < tl.load(filled))[:, None], other=0.0).to(tl.float32)
+        made = g * x
+        if LAST:
+            above += made
+            made = tl.where(x > 0, g * w, 0.0)
+            level += tl.sum(g, 1)
+        total += made
+        tl.store(out + at, made.to(out.dtype.element_ty), mask=inside)
+    part = tl.program_id(1).to(tl.int64) * size
+    tl.store(biases + part + column, tl.sum(total, 0)[None, :], mask=inside)
+    if LAST:
+        tl.store(heads + part + column, tl.sum(above, 0)[None, :], mask=inside)
+        if BIASED and tl.program_id(0) == 0:
+            tl.store(levels + part, tl.sum(level, 0))
+
+
+@jit
+def _share(gradient, count, filled, i):  # type: ignore[no-untyped-def]
+    """What each row adds to the gradient of the mean over lists; nothing beyond the last list."""
+    g = tl.load(gradient + i, mask=i < tl.load(filled), other=0.0)
+    return (g / tl.load(count)).to(tl.float32)
+
+
+@jit
+def _steps_of(filled, STEP: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The first step of the rows of a part, and that after its last one."""
+    steps = ((tl.load(filled) + STEP - 1) // STEP).to(tl.int32)
+    part, parts = tl.program_id(1), tl.num_programs(1)
+    return steps * part // parts, steps * (part + 1) // parts
 
 
 @jit
 def weight_kernel(  # type: ignore[no-untyped-def]
-    slope, below, weights, biases, size, each, COLUMNS: tl.constexpr, INNER: tl.constexpr,
-    HIGH: tl.constexpr, WIDE: tl.constexpr, STEP: tl.constexpr, TILED: tl.constexpr,
+    slope, below, below_rest, weights, biases, size, filled, COLUMNS: tl.constexpr, INNER: tl.constexpr,
+    BIASED: tl.constexpr, HIGH: tl.constexpr, WIDE: tl.constexpr, REST: tl.constexpr, STEP: tl.constexpr,
+    TILED: tl.constexpr,
 ):  # fmt: skip
-    """A tile of the gradient of a layer's weights from one part of the rows, and of its biases."""
-    out, inner = tl.program_id(0) * HIGH, tl.program_id(1) * WIDE
-    part = tl.program_id(2)
+    """A tile of a layer's gradient from one part of the rows: of `WIDE` inputs, and `REST` more."""
+    out, inner = tl.program_id(0) * HIGH, tl.program_id(2) * WIDE
+    across: tl.constexpr = INNER + 8 * BIASED
     total = tl.zeros([HIGH, WIDE], tl.float32)
-    summed = tl.zeros([STEP, HIGH], tl.float32)
-    for i in range(part * each, part * each + each, STEP):
-        s = _read(slope, i, out, 0, COLUMNS, STEP, HIGH, TILED)
-        x = _read(below, i, inner, 0, INNER, STEP, WIDE, TILED)
-        total = tl.dot(tl.trans(s), x, total)
-        summed += s.to(tl.float32)
+    if REST > 0:
+        rest = tl.zeros([HIGH, REST], tl.float32)
+    first, last = _steps_of(filled, STEP)
+    for step in range(first, last):
+        s = tl.trans(_read(slope, step * STEP, out, 0, COLUMNS, STEP, HIGH, TILED))
+        total = tl.dot(s, _read(below, step * STEP, inner, 0, across, STEP, WIDE, TILED), total)
+        if REST > 0:
+            rest = tl.dot(s, _read(below_rest, step * STEP, WIDE, 0, across, STEP, REST, TILED), rest)
+    part = tl.program_id(1).to(tl.int64) * size
+    weights += part
+    biases += part
     out += tl.arange(0, HIGH)
-    inner += tl.arange(0, WIDE)
-    weights += part.to(tl.int64) * size
-    there = (out < COLUMNS)[:, None] & (inner < INNER)[None, :]
-    tl.store(weights + out[:, None] * INNER + inner[None, :], total, mask=there)
-    if tl.program_id(1) == 0:
-        tl.store(biases + part.to(tl.int64) * size + out, tl.sum(summed, 0), mask=out < COLUMNS)
+    _keep(total, weights, biases, out, inner + tl.arange(0, WIDE), COLUMNS, INNER, BIASED)
+    if REST > 0:
+        _keep(rest, weights, biases, out, WIDE + tl.arange(0, REST), COLUMNS, INNER, BIASED)
 
 
 @jit
-def head_kernel(  # type: ignore[no-untyped-def]
-    H, gradient, count, heads, levels, size, each, COLUMNS: tl.constexpr, BIASED: tl.constexpr,
-    WIDE: tl.constexpr, STEP: tl.constexpr,
-):  # fmt: skip
-    """The gradient of the head from one part of the rows."""
-    column = tl.program_id(0) * WIDE + tl.arange(0, WIDE)
-    part = tl.program_id(1).to(tl.int64)
-    total = tl.zeros([STEP, WIDE], tl.float32)
-    level = tl.zeros([STEP], tl.float32)
-    for low in range(0, each, STEP):
-        i = part * each + low + tl.arange(0, STEP)
-        inside = low + tl.arange(0, STEP) < each
-        g = (tl.load(gradient + i, mask=inside, other=0.0) / tl.load(count)).to(tl.float32)
-        there = inside[:, None] & (column < COLUMNS)[None, :]
-        h = tl.load(H + i[:, None] * COLUMNS + column[None, :], mask=there, other=0.0)
-        total += g[:, None] * h.to(tl.float32)
-        level += g
-    tl.store(heads + part * size + column, tl.sum(total, 0), mask=column < COLUMNS)
-    if BIASED and tl.program_id(0) == 0:
-        tl.store(levels + part * size, tl.sum(level, 0))
+def _keep(  # type: ignore[no-untyped-def]
+    total, weights, biases, out, inner, COLUMNS: tl.constexpr, INNER: tl.constexpr, BIASED: tl.constexpr
+):
+    """A tile of a gradient; where BIASED, the column after the last one is that of the biases."""
+    there = (out < COLUMNS)[:, None]
+    tl.store(weights + out[:, None] * INNER + inner[None, :], total, mask=there & (inner < INNER)[None, :])
+    if BIASED:
+        tl.store(biases + out[:, None] + 0 * inner[None, :], total, mask=there & (inner == INNER)[None, :])
 
 
 @jit

@@ -1,28 +1,27 @@
 """Training steps of an MLP in bf16 on CUDA without autograd: products, and what lies between, in few kernels.
 
-All weights lie in one piece of memory, as do the moments of Adam and the parts of their gradients: one launch
-adds these up and makes a step. The products for the weights run beside those that pass slopes back.
+Slopes are those of the scores, so that they are passed back while the loss is computed: its gradient is a
+factor of each row. The products for the weights, which need it, come last.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor, nn
 
 from rankloop.rankers.neural import fused_kernels as kernels
 from rankloop.rankers.neural.batches import Batch
-from rankloop.rankers.neural.captured import CapturedSteps, Work
+from rankloop.rankers.neural.captured import CapturedSteps, Work, rounded
+from rankloop.rankers.neural.flat_weights import FlatWeights
 from rankloop.rankers.neural.network import MLP
 
 __all__ = ["FusedSteps", "can_fuse"]
 
-_ALIGNED = 64  # numbers: every matrix begins at a multiple of 128 bytes
 _STEP = 64  # numbers that a product adds up at a time
-_PARTS = 8  # of a batch, for sums over its rows; fewer where the weights are many
-_ROOM = 2**25  # numbers of all parts
-_SERVED = 96  # programs that fill a device
+_SERVED, _HELD = 96, 264  # programs that fill a device, and programs of which it holds two at a place
 _BLOCK, _STAGES = 128, 3  # columns of a tile, and tiles of a product that are read ahead
+_FEW = 256  # inputs of a layer whose weights a program can keep
 
 
 def can_fuse(scorer: nn.Module, precision: str, noise: float) -> TypeGuard[MLP]:
@@ -34,14 +33,25 @@ def can_fuse(scorer: nn.Module, precision: str, noise: float) -> TypeGuard[MLP]:
     return wide and all(isinstance(module, nn.ReLU) for module in others)
 
 
+class _Factors(NamedTuple):
+    """What the loss says of a batch: a factor of each row; the features times that; when these are there."""
+
+    value: Tensor  # by list
+    gradient: Tensor  # by row, which `among` divides
+    among: Tensor
+    Z: Tensor
+    there: torch.cuda.Event
+
+
 class FusedSteps(CapturedSteps):
     """`CapturedSteps` whose work is written out for an MLP, whose scores stay in single precision."""
 
     def __init__(self, work: Work, scorer: MLP) -> None:
         super().__init__(work)
         self.layers, self.head = _layers(scorer), scorer.head
-        self.beside = torch.cuda.Stream(work.lists.device)  # type: ignore[no-untyped-call]  # of torch
-        self.flat = _Flat(list(scorer.parameters()), work.optimizer)
+        # The loss has few programs, which are not to wait for those of products.
+        self.beside = torch.cuda.Stream(work.lists.device, priority=-1)  # type: ignore[no-untyped-call]  # of torch
+        self.flat = FlatWeights(list(scorer.parameters()), work.optimizer)
         self.rest = self.flat.starts[(self.layers[1:] or [self.head])[0].weight]  # where the others begin
         self.held: list[Any] = []
         # The copy engine of the device takes rows that begin at a multiple of 16 bytes.
@@ -49,23 +59,28 @@ class FusedSteps(CapturedSteps):
         self.tiled = all(size % 8 == 0 for size in sizes)
 
     def learn(self, batch: Batch, count: Tensor | int) -> None:
+        self.filled = batch.offsets[-1:]
+        active, scores = self._forward(batch.Z)
+        self._backward(active, self._forked(self._factors, batch, scores, count))
+        self._joined()
+        self.held.clear()
+
+    def _factors(self, batch: Batch, scores: Tensor, count: Tensor | int) -> _Factors:
         from rankloop.losses.cuda.registry import device_loss
 
-        active, scores = self._forward(batch.Z)
         made = device_loss(
             self.loss, scores, batch.labels, batch.offsets, weight=batch.weight,
             query_weight=batch.query_weight, curved=False, checked=False,
         )  # fmt: skip
         assert made is not None
-        self._forked(self._count, made.value)
-        self._backward(active, made.gradient, torch.as_tensor(count, device=scores.device))
-        torch.cuda.current_stream().wait_stream(self.beside)
-        self.held.clear()
-        self.flat.step(0, self.rest)
-
-    def _count(self, value: Tensor) -> None:
-        self.total.add_(value.sum())
+        among = torch.as_tensor(count, device=scores.device)
+        Z = self._weighed(batch.Z, made.gradient, among)
         self.flat.step_number.add_(1)
+        return _Factors(made.value, made.gradient, among, Z, torch.cuda.current_stream().record_event())
+
+    def room(self, n_rows: int) -> int:
+        """Few sizes: kernels skip what is not filled."""
+        return rounded(n_rows, 1 << max(9, n_rows.bit_length() - 2))
 
     def taken(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         Z, n = self.lists.resident, len(rows)
@@ -83,46 +98,72 @@ class FusedSteps(CapturedSteps):
     def _forward(self, Z: Tensor) -> tuple[list[Tensor], Tensor]:
         """What each layer gets, and what the last one gives; the scores."""
         active, scores = [Z], torch.empty(len(Z), device=Z.device)
-        head, level, short = self.head.weight, self.head.bias, self.flat.short
         for layer in self.layers:
-            (n, inner), wide, last = active[-1].shape, layer.out_features, layer is self.layers[-1]
-            block, active_ = min(256 if last else _BLOCK, _power(wide)), Z.new_empty(n, wide)
-            kernels.forward_kernel[(1 if last else -(-wide // block), n // kernels.TILE)](
-                self._tiles(active[-1], kernels.TILE, _STEP), self._tiles(short(layer.weight), block, _STEP),
-                short(layer.bias), short(head), scores if level is None else short(level),
-                self._tiles(active_, kernels.TILE, block), scores, INNER=inner, COLUMNS=wide, SCORED=last,
-                BIASED=level is not None, ROWS=kernels.TILE, BLOCK=block, STEP=_STEP, TILED=self.tiled,
-                num_warps=8 if block == 256 else 4, num_stages=_STAGES,
-            )  # fmt: skip
-            active.append(active_)
+            made, last = Z.new_empty(len(Z), layer.out_features), layer is self.layers[-1]
+            if self.tiled and layer.in_features <= _FEW and not last:
+                self._first(active[-1], layer, made)
+            else:
+                self._layer(active[-1], layer, made, scores, scored=last)
+            active.append(made)
         return active, scores
 
-    def _backward(self, active: list[Tensor], gradient: Tensor, count: Tensor) -> None:
-        """All gradients, from the last layer to the first."""
-        H, head = active[-1], self.head.weight
+    def _layer(self, X: Tensor, layer: nn.Linear, H: Tensor, scores: Tensor, *, scored: bool) -> None:
+        head, level, short = self.head.weight, self.head.bias, self.flat.short
+        rows, wide, inner = kernels.TILE, layer.out_features, layer.in_features
+        block = min(256 if scored else _BLOCK, _power(wide))
+        kernels.forward_kernel[(1 if scored else -(-wide // block), len(X) // rows)](
+            self._tiles(X, rows, _STEP), self._tiles(short(layer.weight), block, _STEP), short(layer.bias),
+            short(head), scores if level is None else short(level), self._tiles(H, rows, block), scores,
+            self.filled, INNER=inner, COLUMNS=wide, SCORED=scored, BIASED=level is not None, ROWS=rows,
+            BLOCK=block, STEP=_STEP, TILED=self.tiled, num_warps=8 if block == 256 else 4, num_stages=_STAGES,
+        )  # fmt: skip
+
+    def _first(self, X: Tensor, layer: nn.Linear, H: Tensor) -> None:
+        """A layer of few inputs."""
+        W, (wide, rest) = self.flat.short(layer.weight), _two_powers(layer.in_features)
+        rows, block = 64, min(_BLOCK, _power(layer.out_features))
+        blocks = -(-layer.out_features // block)
+        kernels.first_kernel[(blocks, max(1, min(_HELD // blocks, len(X) // rows)))](
+            self._tiles(X, rows, wide), self._tiles(X, rows, rest or wide), self._tiles(W, block, wide),
+            self._tiles(W, block, rest or wide), self.flat.short(layer.bias), self._tiles(H, rows, block),
+            self.filled, COLUMNS=layer.out_features, WIDE=wide, REST=rest, ROWS=rows, BLOCK=block, STAGES=3,
+            num_warps=4,
+        )  # fmt: skip
+
+    def _backward(self, active: list[Tensor], given: _Factors) -> None:
+        """All gradients, and a step."""
+        top = len(self.layers) - 1
+        scaled = {top: self._forked(self._scaled, active[-1], top, given)}
+        if top:
+            slope = self._slope(active[-1])
+            for k in range(top, 0, -1):
+                slope = self._passed(slope, self.layers[k], active[k])
+                if k > 1:
+                    scaled[k - 1] = self._forked(self._scaled, slope, k - 1, given)
+            given.there.wait()
+            self._weigh(slope, given.Z, self.layers[0], biased=True)
+        # Now all slopes have their factors, and nothing needs the weights any more.
+        self._joined()
+        self._forked(self._finish, given)
+        for k in range(1 if top else 0, top + 1):
+            self._weigh(scaled[k], active[k], self.layers[k])
+        self.flat.step(self.rest if top else 0, self.flat.size)
+
+    def _finish(self, given: _Factors) -> None:
+        """A step of the first layer, if it is not the last; and the sum of the losses."""
+        if len(self.layers) > 1:
+            self.flat.step(0, self.rest)
+        self.total.add_(given.value.sum())
+
+    def _slope(self, H: Tensor) -> Tensor:
+        """The slope at the last layer, before its activation, which gave `H`."""
         (rows, columns), slope = H.shape, torch.empty_like(H)
         wide = _power(columns)
         each = max(1, 4096 // wide)
         kernels.slope_kernel[(rows // each,)](
-            H, self.flat.short(head), gradient, count, slope, COLUMNS=columns, WIDE=wide, ROWS=each,
-            num_warps=4,
-        )  # fmt: skip
-        self._forked(self._head, H, gradient, count)
-        for layer, below in zip(self.layers[:0:-1], active[-2:0:-1], strict=True):
-            self._forked(self._weigh, slope, below, layer)
-            slope = self._passed(slope, layer, below)
-        # Nothing needs the weights above the first layer any more.
-        self._forked(self.flat.step, self.rest, self.flat.size)
-        self._weigh(slope, active[0], self.layers[0])
-
-    def _head(self, H: Tensor, gradient: Tensor, count: Tensor) -> None:
-        """The gradient of the head, a part of the rows at a time."""
-        (rows, columns), (parts, size), level = H.shape, self.flat.parts.shape, self.head.bias
-        heads = self.flat.part(self.head.weight)
-        kernels.head_kernel[(-(-columns // 32), parts)](
-            H, gradient, count, heads, heads if level is None else self.flat.part(level), size, rows // parts,
-            COLUMNS=columns, BIASED=level is not None, WIDE=32, STEP=128, num_warps=4,
-        )  # fmt: skip
+            H, self.flat.short(self.head.weight), slope, COLUMNS=columns, WIDE=wide, ROWS=each, num_warps=4
+        )
+        return slope
 
     def _passed(self, slope: Tensor, layer: nn.Linear, H: Tensor) -> Tensor:
         """The slope one layer below, before its activation, which gave `H`."""
@@ -130,23 +171,57 @@ class FusedSteps(CapturedSteps):
         block = min(_BLOCK, _power(inner))
         kernels.pass_kernel[(-(-inner // block), rows // kernels.TILE)](
             self._tiles(slope, kernels.TILE, _STEP), self._tiles(self.flat.short(layer.weight), _STEP, block),
-            self._tiles(H, kernels.TILE, block), self._tiles(passed, kernels.TILE, block),
+            self._tiles(H, kernels.TILE, block), self._tiles(passed, kernels.TILE, block), self.filled,
             COLUMNS=layer.out_features, INNER=inner, ROWS=kernels.TILE, BLOCK=block, STEP=_STEP,
             TILED=self.tiled, num_warps=4, num_stages=_STAGES,
         )  # fmt: skip
         return passed
 
-    def _weigh(self, slope: Tensor, below: Tensor, layer: nn.Linear) -> None:
-        """The gradient of a layer, a part of the rows at a time."""
-        (rows, columns), inner, flat = slope.shape, below.shape[1], self.flat
-        parts, size = flat.parts.shape
-        high, wide = 128, 256
-        if -(-columns // high) * -(-inner // wide) * parts < _SERVED:
-            high, wide = 64, _power(inner) if inner <= 256 else 128
-        kernels.weight_kernel[(-(-columns // high), -(-inner // wide), parts)](
-            self._tiles(slope, _STEP, high), self._tiles(below, _STEP, wide), flat.part(layer.weight),
-            flat.part(layer.bias), size, rows // parts, COLUMNS=columns, INNER=inner, HIGH=high, WIDE=wide,
-            STEP=_STEP, TILED=self.tiled, num_warps=8 if high == 128 else 4, num_stages=4,
+    def _scaled(self, X: Tensor, k: int, given: _Factors) -> Tensor:
+        """Slopes of a layer times the factors of their rows; sums of biases, with the last of the head."""
+        flat, (weight, level) = self.flat, (self.head.weight, self.head.bias)
+        out, columns, last = torch.empty_like(X), X.shape[1], k == len(self.layers) - 1
+        heads = flat.part(weight)
+        kernels.factor_kernel[(-(-columns // 32), len(flat.parts))](
+            X, flat.short(weight), given.gradient, given.among, out, flat.part(self.layers[k].bias), heads,
+            heads if level is None else flat.part(level), flat.size, self.filled, COLUMNS=columns, LAST=last,
+            BIASED=level is not None, WIDE=32, STEP=256 if last else 512, num_warps=8,
+        )  # fmt: skip
+        return out
+
+    def _weighed(self, Z: Tensor, gradient: Tensor, count: Tensor) -> Tensor:
+        """Features times the factors of their rows, and these: eight columns more, for the copy engine."""
+        (rows, columns), more = Z.shape, Z.shape[1] + 8
+        out, wide = Z.new_empty(rows, more), min(1024, _power(more))
+        each = max(1, 2048 // wide)
+        kernels.input_kernel[(rows // each, -(-more // wide))](
+            Z,
+            gradient,
+            count,
+            out,
+            self.filled,
+            COLUMNS=columns,
+            MORE=more,
+            WIDE=wide,
+            ROWS=each,
+            num_warps=4,
+        )
+        return out
+
+    def _weigh(self, slope: Tensor, below: Tensor, layer: nn.Linear, *, biased: bool = False) -> None:
+        """The gradient of a layer, a part of the rows at a time; biased, one more column gives the biases."""
+        columns, inner, flat = layer.out_features, layer.in_features, self.flat
+        parts, wanted = len(flat.parts), inner + biased
+        high, wide, rest = 128, 256, 0
+        if wanted <= _FEW:
+            high, (wide, rest) = 64, _two_powers(wanted)
+        elif -(-columns // high) * -(-wanted // wide) * parts < _SERVED:
+            high, wide = 64, 128
+        kernels.weight_kernel[(-(-columns // high), parts, 1 if rest else -(-wanted // wide))](
+            self._tiles(slope, _STEP, high), self._tiles(below, _STEP, wide),
+            self._tiles(below, _STEP, rest or wide), flat.part(layer.weight), flat.part(layer.bias),
+            flat.size, self.filled, COLUMNS=columns, INNER=inner, BIASED=biased, HIGH=high, WIDE=wide,
+            REST=rest, STEP=_STEP, TILED=self.tiled, num_warps=8 if high == 128 else 4, num_stages=4,
         )  # fmt: skip
 
     def _tiles(self, X: Tensor, high: int, wide: int) -> Any:
@@ -157,64 +232,16 @@ class FusedSteps(CapturedSteps):
 
         return TensorDescriptor.from_tensor(X, [high, wide])
 
-    def _forked(self, work: Callable[..., Any], *given: Any) -> None:
-        """Beside what follows, up to the end of the step; until then what it is given is kept."""
-        self.held.append(given)
+    def _forked(self, work: Callable[..., Any], *given: Any) -> Any:
+        """Beside what follows, after what came before; what it is given and gives is kept."""
         self.beside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.beside):
-            work(*given)
+            made = work(*given)
+        self.held.append((given, made))
+        return made
 
-
-class _Flat:
-    """Weights, gradients and moments, each in one piece, of which parameters and optimizer see views."""
-
-    def __init__(self, parameters: list[nn.Parameter], optimizer: torch.optim.Optimizer) -> None:
-        (group,) = optimizer.param_groups
-        self.group, self.decoupled = group, isinstance(optimizer, torch.optim.AdamW)
-        self.starts: dict[Tensor, int] = {}
-        size = 0
-        for parameter in parameters:
-            self.starts[parameter] = size
-            size += -(-parameter.numel() // _ALIGNED) * _ALIGNED
-        device = parameters[0].device
-        self.weights, self.mean, self.square = torch.zeros(3, size, device=device).unbind()
-        self.step_number, self.size = torch.zeros((), device=device), size
-        parts = _PARTS
-        while parts > 1 and parts * size > _ROOM:
-            parts //= 2
-        self.parts = torch.zeros(parts, size, device=device)  # of the gradients
-        for parameter in parameters:
-            state = optimizer.state[parameter]
-            if state:  # of a training that goes on
-                self.step_number.fill_(float(state["step"]))
-            for name, whole in (("exp_avg", self.mean), ("exp_avg_sq", self.square)):
-                if name in state:
-                    self._view(whole, parameter).copy_(state[name])
-                state[name] = self._view(whole, parameter)
-            state["step"] = self.step_number
-            self._view(self.weights, parameter).copy_(parameter.detach())
-            parameter.data = self._view(self.weights, parameter)
-        self.halves = self.weights.bfloat16()
-
-    def _view(self, whole: Tensor, parameter: Tensor) -> Tensor:
-        start = self.starts[parameter]
-        return whole[start : start + parameter.numel()].view(parameter.shape)
-
-    def short(self, parameter: Tensor) -> Tensor:
-        return self._view(self.halves, parameter)
-
-    def part(self, parameter: Tensor) -> Tensor:
-        """Its gradient from the first part of a batch; the others follow, each after all weights."""
-        return self._view(self.parts[0], parameter)
-
-    def step(self, begin: int, stop: int) -> None:
-        """A step of the weights from `begin` to `stop`."""
-        beta1, beta2 = self.group["betas"]
-        kernels.adam_kernel[(-(-(stop - begin) // 1024),)](
-            self.weights, self.halves, self.parts, self.mean, self.square, self.step_number, self.group["lr"],
-            begin, stop, self.size, beta1, beta2, self.group["eps"], self.group["weight_decay"],
-            DECOUPLED=self.decoupled, PARTS=len(self.parts), WIDE=1024, num_warps=4,
-        )  # fmt: skip
+    def _joined(self) -> None:
+        torch.cuda.current_stream().wait_stream(self.beside)
 
 
 def _layers(scorer: MLP) -> list[nn.Linear]:
@@ -224,3 +251,9 @@ def _layers(scorer: MLP) -> list[nn.Linear]:
 def _power(size: int) -> int:
     """The power of two from there on; products take 16 columns or more."""
     return max(16, 1 << (size - 1).bit_length())
+
+
+def _two_powers(size: int) -> tuple[int, int]:
+    """Two powers of two, of at least 16, that reach a size together; 0 for the second where one does."""
+    first = max(16, 1 << (size.bit_length() - 1))
+    return first, 0 if first >= size else _power(size - first)

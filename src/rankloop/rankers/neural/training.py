@@ -182,19 +182,21 @@ def _epoch(
     _set_rate(optimizer, recipe.rate(epoch))
     # Random numbers of an epoch depend on the seed and its number only: a resumed training is the same.
     torch.manual_seed(_mixed(recipe.seed, epoch, 1 + processes.rank))
-    shuffle = torch.Generator(device).manual_seed(_mixed(recipe.seed, epoch))
-    order = torch.randperm(lists.data.n_queries, generator=shuffle, device=device)
+
+    def order_of(epoch: int) -> Tensor:
+        shuffle = torch.Generator(device).manual_seed(_mixed(recipe.seed, epoch))
+        return torch.randperm(lists.data.n_queries, generator=shuffle, device=device)
 
     def set_rate(seen: float) -> None:
         if recipe.schedule == "linear":
             _set_rate(optimizer, recipe.rate(epoch + seen / lists.data.n_queries))
 
     if steps is not None:
-        summed = steps.epoch(order, recipe.batch_documents, recipe.batch_lists, set_rate)
+        summed = steps.epoch(epoch, order_of, recipe.batch_documents, recipe.batch_lists, set_rate)
         return float(summed) / lists.data.n_queries
     total = torch.zeros((), dtype=torch.float64, device=device)
     part = (processes.rank, processes.count)
-    batches = enumerate(lists.epoch(order, recipe.batch_documents, recipe.batch_lists, part))
+    batches = enumerate(lists.epoch(order_of(epoch), recipe.batch_documents, recipe.batch_lists, part))
     done = 0
     while together := list(islice(batches, recipe.accumulate)):
         optimizer.zero_grad(set_to_none=True)

@@ -1,6 +1,7 @@
 """Training steps of a cross-encoder without waits for the host, and those of small batches as CUDA graphs."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -35,7 +36,13 @@ class CapturedPairs(CapturedSteps):
         self.pool = torch.cuda.graph_pool_handle()
         self.by_tokens: dict[tuple[int, int], _Size] = {}
 
-    def _pass(
+    def _prepared(
+        self, order: Tensor, documents: int | None, per_batch: int | None
+    ) -> Callable[[Callable[[float], None]], None]:
+        order.record_stream(self.stream)
+        return partial(self._batches, order, documents, per_batch)
+
+    def _batches(
         self, order: Tensor, documents: int | None, per_batch: int | None, before: Callable[[float], None]
     ) -> None:
         lengths, longest_list = self.texts.texts.lengths, int(self.texts.data.lengths.max())
