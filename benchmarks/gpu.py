@@ -1,6 +1,6 @@
 """Losses and training on one GPU, beside the way the peers do it, in the same run.
 
-    python benchmarks/gpu.py [--only losses|each-loss|epochs] [--no-compiled] [--epochs N]
+    python benchmarks/gpu.py [--only losses|each-loss|cores|epochs] [--no-compiled] [--epochs N]
 
 Losses: LambdaRank's gradient, Hessian and value, the sort included: eager PyTorch as in allRank (padded n ×
 n tensors, written anew below after its definition), `torch.compile` of it, Rax under `jax.jit` where both
@@ -38,6 +38,7 @@ from results import benchmark, record
 
 SHAPES = ((30_000, 120), (1_024, 1_000), (256, 4_000))
 BARS = {(30_000, 120): "1.0", (1_024, 1_000): "1.2", (256, 4_000): "runs"}
+GOAL = 0.15  # ms, of list-wise losses as called
 GRADES = (0.52, 0.32, 0.13, 0.02, 0.01)  # about as in MSLR-WEB30K
 LISTS, VALID_LISTS, LENGTH, FEATURES = 31_531, 6_306, 119.6, 136
 HIDDEN, BATCH_LISTS, CUT = (1024, 512, 256), 128, 240
@@ -46,7 +47,7 @@ DEVICE = torch.device("cuda")
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", choices=("losses", "each-loss", "epochs"))
+    parser.add_argument("--only", choices=("losses", "each-loss", "cores", "epochs"))
     parser.add_argument("--no-compiled", action="store_true")
     parser.add_argument("--epochs", type=int, default=100)
     chosen = parser.parse_args()
@@ -55,6 +56,8 @@ def main():
         lambdarank_table(not chosen.no_compiled)
     if chosen.only in (None, "losses", "each-loss"):
         every_loss()
+    if chosen.only in (None, "cores"):
+        by_core()
     if chosen.only in (None, "epochs"):
         epoch_table(chosen.epochs)
 
@@ -174,6 +177,22 @@ def every_loss():
     )
     print(f"| RankNet, {len(pairs):,} explicit pairs | {milliseconds:.2f} | |", flush=True)
     print(flush=True)
+
+
+def by_core():
+    """The list-wise losses that had a goal, as called, with the host bound to one core after the other."""
+    scores, labels, offsets = made(4_096, 120)
+    cores = os.sched_getaffinity(0)
+    for one in (ListMLE(ties="random"), loss("listnet"), loss("softmax"), loss("xendcg")):
+        taken = []
+        for core in cores:
+            os.sched_setaffinity(0, {core})
+            taken.append(timed(lambda one=one: device_loss(one, scores, labels, offsets), 15, 20)[0])
+        os.sched_setaffinity(0, cores)
+        over = sum(ms > GOAL for ms in taken)
+        found = {"fastest": min(taken), "median": statistics.median(taken), "slowest": max(taken)}
+        record("cores", loss=type(one).__name__, **found, over=over, cores=len(taken))
+        print(f"{type(one).__name__} by core: {min(taken):.3f} to {max(taken):.3f} ms, over {GOAL}: {over}")
 
 
 def epoch_table(epochs):

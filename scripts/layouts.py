@@ -404,6 +404,15 @@ LAYOUTS = {
         {"loss": "{loss}", "as called, ms": "{ms:.2f}", "in a graph, ms": "{graph:.3f}"},
         {"RankNet, explicit pairs": "RankNet, 245,760 explicit pairs"},
     ),
+    "gpu/cores": Layout(
+        {
+            "loss": "{loss}",
+            "fastest core, ms": "{fastest:.2f}",
+            "median, ms": "{median:.2f}",
+            "slowest, ms": "{slowest:.2f}",
+            "cores above 0.15 ms": "{over} of {cores}",
+        }
+    ),
     "gpu/epochs": Layout(
         {"": "{what}", "s": "{seconds:.3f}"},
         {
