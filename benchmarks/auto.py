@@ -48,6 +48,7 @@ def main() -> None:
     options.add_argument("--resume", type=Path)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--wall", action="store_true")
+    options.add_argument("--table", default="sets", help="the table of --json; sets of another run have another")
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     clock.now = time.monotonic if asked.wall else time.process_time
@@ -66,7 +67,7 @@ def main() -> None:
                 found[system] = measured(system, sets, asked.minutes, asked.seed)
                 if asked.resume:
                     asked.resume.write_text(json.dumps(done))
-        low, high = show(name, found, asked.systems)
+        low, high = show(name, found, asked.systems, asked.table)
         ahead, behind = ahead + (low > 0), behind + (high < 0)
     print(f"clearly ahead of the best library on {ahead} sets (goal: half), behind on {behind} (goal: none)")
 
@@ -90,7 +91,7 @@ def measured(system: str, sets: Sets, minutes: float, seed: int) -> dict[str, An
     return {"values": values, "tried": tried, "seconds": (clock.now() - start) / len(sets)}
 
 
-def show(name: str, found: dict[str, Any], systems: list[str]) -> tuple[float, float]:
+def show(name: str, found: dict[str, Any], systems: list[str], table: str) -> tuple[float, float]:
     """One line; the interval of the gain of AutoRanker over the best library on test."""
     values = {system: np.array(found[system]["values"]) for system in systems}
     means = {system: float(np.nanmean(one)) for system, one in values.items()}
@@ -98,7 +99,7 @@ def show(name: str, found: dict[str, Any], systems: list[str]) -> tuple[float, f
     text = f"{name:<22}{queries:>8}" + "".join(f"{means[system]:>10.4f}" for system in systems)
     libraries = [system for system in systems if system in LIBRARIES]
     if "auto" not in systems or not libraries:
-        record("sets", set=name, queries=queries, **means)
+        record(table, set=name, queries=queries, **means)
         print(text, flush=True)
         return 0.0, 0.0
     gap = values["auto"] - values[max(libraries, key=means.__getitem__)]
@@ -107,7 +108,7 @@ def show(name: str, found: dict[str, Any], systems: list[str]) -> tuple[float, f
     drawn = np.array([gap[rng.integers(0, len(gap), len(gap))].mean() for _ in range(RESAMPLES)])
     low, high = (float(end) for end in np.quantile(drawn, [0.025, 0.975]))
     clear = "" if low <= 0 <= high else " *"
-    record("sets", set=name, queries=queries, **means, gain=gap.mean(), low=low, high=high)
+    record(table, set=name, queries=queries, **means, gain=gap.mean(), low=low, high=high)
     print(f"{text}{gap.mean():>+10.4f}   [{low:+.4f}, {high:+.4f}]{clear}", flush=True)
     return low, high
 

@@ -154,14 +154,16 @@ CASES = {
     "most_tf": st.sampled_from([1, 3]),
     "k": st.sampled_from([1, 7, 300, 1_500]),
     "floor": st.sampled_from([0.0, 0.7]),
+    "every": st.booleans(),
 }
 
 
 @settings(max_examples=40)
 @given(**CASES)
-def test_the_best_of_a_segment_are_those_of_a_full_sort(seed, n, terms, most_tf, k, floor):
+def test_the_best_of_a_segment_are_those_of_a_full_sort(seed, n, terms, most_tf, k, floor, every):
     """To the last bit, with many equal scores, more matches than the list of candidates holds, two blocks."""
     docs, tf, lengths, starts, ends, allowed = postings(seed, n, terms, most_tf)
+    allowed = mapped(np.ones(n, np.uint8)) if every else allowed
     field = np.arange(terms) % 2
     weight, flat, slope = np.linspace(1.0, 2.0, terms), np.full(terms, 0.3), np.full(terms, 0.25)
     scores = np.zeros(n)
@@ -171,15 +173,16 @@ def test_the_best_of_a_segment_are_those_of_a_full_sort(seed, n, terms, most_tf,
             scores[docs[i]] += weight[t] * tf[i] / below
     best, matches = naive_best(scores, allowed, k, floor)
     rows = Postings(docs, tf, lengths, starts, ends, field)
-    got, who, seen = top_sum(rows, weight, flat, slope, allowed, min(k, n), floor)
+    got, who, seen = top_sum(rows, weight, flat, slope, allowed, every, min(k, n), floor)
     assert sorted(zip(got.tolist(), who.tolist(), strict=True)) == sorted(best)
     assert seen == matches
 
 
 @settings(max_examples=40)
 @given(**CASES)
-def test_the_best_of_combined_fields_are_those_of_a_full_sort(seed, n, terms, most_tf, k, floor):
+def test_the_best_of_combined_fields_are_those_of_a_full_sort(seed, n, terms, most_tf, k, floor, every):
     docs, tf, lengths, starts, ends, allowed = postings(seed, n, 2 * terms, most_tf)
+    allowed = mapped(np.ones(n, np.uint8)) if every else allowed
     field, group = np.arange(2 * terms) % 2, np.arange(2 * terms) // 2
     gain, flat, slope = np.linspace(1.0, 2.0, 2 * terms), np.full(2 * terms, 0.3), np.full(2 * terms, 0.25)
     whole, idf = mapped(lengths.sum(0, dtype=np.int32)), np.linspace(0.5, 1.5, terms)
@@ -193,7 +196,7 @@ def test_the_best_of_combined_fields_are_those_of_a_full_sort(seed, n, terms, mo
     best, matches = naive_best(scores, allowed, k, floor)
     rows = Postings(docs, tf, lengths, starts, ends, field)
     got, who, seen = top_combined(
-        rows, whole, gain, flat, slope, group, idf, 1.2, 0.1, allowed, min(k, n), floor
+        rows, whole, gain, flat, slope, group, idf, 1.2, 0.1, allowed, every, min(k, n), floor
     )
     assert sorted(zip(got.tolist(), who.tolist(), strict=True)) == sorted(best)
     assert seen == matches

@@ -18,15 +18,23 @@ _NONE = np.zeros(0, np.float32)
 
 
 def ideal_dcg(
-    labels: Singles, offsets: Ints, option: GainOption, k: int | None = None, weight: Singles = _NONE
+    labels: Singles,
+    offsets: Ints,
+    option: GainOption,
+    k: int | None = None,
+    weight: Singles = _NONE,
+    *,
+    highest: float | None = None,
 ) -> Floats:
     """The DCG of the best order of each list, down to rank `k`; gains count times their item weights.
+
+    `highest` is the highest label, where it is known.
 
     >>> labels, offsets = np.array([0, 2, 1], np.float32), np.array([0, 3])
     >>> ideal_dcg(labels, offsets, "exp2").round(4)
     array([3.6309])
     """
-    highest = float(labels.max(initial=0))
+    highest = float(labels.max(initial=0)) if highest is None else highest
     gain, sums = Gain.of(option, labels, highest), discount_sums(offsets, k)
     best = None if len(weight) else ideal_by_grades(labels, offsets, grade_gains(gain, highest), sums)
     if best is not None:

@@ -17,8 +17,9 @@ _NO_WEIGHT = np.zeros(0, np.float32)
 class Lists:
     """Scores, labels and item weights of many lists: flat arrays of one fixed set of types.
 
-    `weight` is empty where every document counts alike. Infinite scores are allowed unless `finite`;
-    labels below 0 only where they are `signed` (the scores of a teacher).
+    `weight` is empty where every document counts alike, `highest` the highest label (0 without documents).
+    Infinite scores are allowed unless `finite`; labels below 0 only where they are `signed` (the scores of a
+    teacher).
 
     >>> lists = Lists([0.2, 0.9, 0.5], [0, 1, 2], [0, 1, 3])
     >>> lists.n_lists, lists.n_documents, lists.longest
@@ -42,7 +43,7 @@ class Lists:
         self.scores = check_column(scores, self.offsets, "scores", np.float64)
         _check_scores(self.scores, self.offsets, finite)
         self.labels = check_column(labels, self.offsets, "labels", np.float32)
-        _check_range(self.labels, self.offsets, "labels", signed)
+        self.highest = _check_range(self.labels, self.offsets, "labels", signed)
         self.weight = check_weight(weight, self.offsets)
 
     @property
@@ -105,15 +106,17 @@ def _check_scores(values: Floats, offsets: Ints, finite: bool) -> None:
         raise ValueError(f"scores must be finite, got {values[row]:g} in {_place(row, offsets)}")
 
 
-def _check_range(values: Singles, offsets: Ints, name: str, signed: bool) -> None:
+def _check_range(values: Singles, offsets: Ints, name: str, signed: bool) -> float:
+    """The highest value, or what is wrong with one."""
     if not len(values):
-        return
+        return 0.0
     # Both are nan where any value is, and nan fails every comparison.
     lowest, highest = float(np.minimum.reduce(values)), float(np.maximum.reduce(values))
     if not ((lowest > -math.inf if signed else lowest >= 0) and highest < math.inf):
         row = int(np.argmin((values >= (-math.inf if signed else 0)) & np.isfinite(values)))
         wanted = "finite" if signed else "finite and >= 0"
         raise ValueError(f"{name} must be {wanted}, got {values[row]:g} in {_place(row, offsets)}")
+    return highest
 
 
 def _place(row: int, offsets: Ints) -> str:

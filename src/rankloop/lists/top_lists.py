@@ -115,14 +115,11 @@ def rank_tops(
             kept += 1
         out_kept[q] = kept
         # Gather what metrics read of the documents that are kept.
-        if some:
-            for i in range(kept):
-                row[i] = picked[row[i]]
         for i in range(kept):
+            if some:
+                row[i] = picked[row[i]]
             out_labels[to + i] = labels[start + row[i]]
-        out_tied[to] = False
-        for i in range(1, kept):
-            out_tied[to + i] = average and key[i] == key[i - 1]
+            out_tied[to + i] = average and i > 0 and key[i] == key[i - 1]
         if len(weight) > 0:
             for i in range(kept):
                 out_weight[to + i] = weight[start + row[i]]

@@ -84,6 +84,11 @@ class SegmentQuery(NamedTuple):
     allowed: Bytes
     floor: float
 
+    @property
+    def every(self) -> bool:
+        """Whether every document of the segment is allowed."""
+        return self.allowed is self.segment.live and not len(self.segment.deleted)
+
 
 Best = Callable[[SegmentQuery], Top]
 
@@ -146,8 +151,9 @@ class BM25(TermModel):
         def best(part: SegmentQuery) -> Top:
             which, most = part.which, min(k, part.segment.documents)
             return top_sum(
-                part.postings, weight[which], flat[which], slope[which], part.allowed, most, part.floor
-            )
+                part.postings, weight[which], flat[which], slope[which], part.allowed, part.every, most,
+                part.floor,
+            )  # fmt: skip
 
         return leaves, best
 

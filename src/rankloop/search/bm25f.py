@@ -64,6 +64,7 @@ class BM25F(TermModel):
                 groups.k1,
                 groups.whole_slope,
                 part.allowed,
+                part.every,
                 min(k, part.segment.documents),
                 part.floor,
             )

@@ -55,7 +55,9 @@ class MetricLists(Lists):
     ) -> None:
         super().__init__(scores, labels, offsets, weight)
         self.holes = Holes.of(judged, len(self.labels), "judged")
-        self.labels = self.holes.filled(self.labels)
+        if self.holes.marks is not None:
+            self.labels = self.holes.filled(self.labels)
+            self.highest = float(self.labels.max(initial=0))
         self.subtopics = check_subtopics(subtopics, len(self.labels))
         self.pool_labels, self.pool_offsets, self.pool_weight = self.labels, self.offsets, self.weight
         if (pool_labels is None) != (pool_offsets is None):

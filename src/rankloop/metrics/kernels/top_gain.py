@@ -54,13 +54,12 @@ class TopGain:
     def found(self) -> Values:
         """The DCG of each list; 0 where nothing is relevant."""
         lists = self.lists
-        gain, sums = Gain.of(self.gain, lists.labels), discount_sums(lists.offsets, self.k)
+        gain, sums = Gain.of(self.gain, lists.labels, lists.highest), discount_sums(lists.offsets, self.k)
         return rank_sums(lists, self.ties, self.k, gain, sums)
 
     def best(self) -> Values:
         """The DCG of the best order of all judged documents of each list."""
         lists = self.lists
-        return lists.shared(
-            ("best", self.k, str(self.gain)),
-            lambda: ideal_dcg(lists.pool_labels, lists.pool_offsets, self.gain, self.k, lists.pool_weight),
-        )
+        highest = lists.highest if lists.pool_labels is lists.labels else None
+        pool = lists.pool_labels, lists.pool_offsets, self.gain, self.k, lists.pool_weight
+        return lists.shared(("best", self.k, str(self.gain)), lambda: ideal_dcg(*pool, highest=highest))

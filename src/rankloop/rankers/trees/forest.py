@@ -12,7 +12,15 @@ from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import over_lists, thread_count
 from rankloop.rankers.trees.lanes import LANES
 from rankloop.rankers.trees.packing import MOST_LEAVES, checked
-from rankloop.rankers.trees.score_kernels import Binned, Trees, add_alone, add_blocks, add_by_eight, to_bins
+from rankloop.rankers.trees.score_kernels import (
+    WORDS,
+    Binned,
+    Trees,
+    add_alone,
+    add_blocks,
+    add_by_eight,
+    to_bins,
+)
 
 __all__ = ["Forest", "aligned", "plain"]
 
@@ -100,7 +108,7 @@ class Forest:
         if blocked:
             blocks = min(-(-blocked // LANES), max(1, _BINS // (columns * LANES)))
             most, bins = blocks * LANES, aligned(blocks * columns * LANES)
-            reached, leaf = np.empty(2 * MOST_LEAVES, np.int64), np.empty(LANES, np.uint8)
+            reached, leaf = np.empty(WORDS, np.int64), np.empty(2 * LANES, np.uint8)
             for a in range(0, blocked, most):
                 some, to = plain(X[a : min(blocked, a + most)]), scores[a : min(blocked, a + most)]
                 add_blocks(some, self.binned, self._forest, bins, reached, leaf, to)

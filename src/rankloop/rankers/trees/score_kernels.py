@@ -10,12 +10,14 @@ from rankloop._arrays import Array, Bytes, Floats, Ints
 from rankloop._jit import kernel, part
 from rankloop.rankers.trees.lanes import LANES, exits, over
 
-__all__ = ["Binned", "Trees", "add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
+__all__ = ["WORDS", "Binned", "Trees", "add_alone", "add_blocks", "add_by_eight", "find_leaves", "to_bins"]
 
 Binned = tuple[Ints, Floats, Bytes, Bytes, float]  # columns, edges, table, special, size of zero
 Trees = tuple[Ints, Ints, Floats]  # words, trees, values
 
 _TREES = 16  # that one document walks at a time
+_SECOND = 520  # where the words of a second block begin: not 4 KB after the first, where addresses look alike
+WORDS = 2 * _SECOND  # that two blocks need
 
 
 @kernel
@@ -37,6 +39,8 @@ def to_bins(X: Array, binned: Binned, width: int, out: Bytes) -> None:
             value[r] = X[r, feature]
             found[r] = 0
         step = half
+        while step > 1 and edges[start + step - 1] == np.inf:  # where the column has fewer edges
+            step >>= 1
         while step > 0:  # one step of all binary searches at a time: no branches, and independent loads
             for r in range(rows):
                 found[r] += step if edges[start + found[r] + step - 1] < value[r] else 0
@@ -63,6 +67,24 @@ def find_leaves(bins: Bytes, tree: Ints, nodes: int, reached: Ints, leaf: Bytes)
     exits(reached, nodes, nodes + 1, leaf)
 
 
+@part
+def _find_twice(bins: Bytes, size: int, tree: Ints, nodes: int, reached: Ints, leaf: Bytes) -> None:
+    """`find_leaves` of two blocks, whose bins are `size` apart: a node is read once for both."""
+    reached[0] = reached[_SECOND] = -1
+    for j in range(nodes):
+        word = tree[j]
+        column, edge = (word >> 8 & 0xFFFFFF) * LANES, word & 0xFF
+        left, right = word >> 32 & 0x7FFF, word >> 48 & 0x7FFF
+        above, other = over(bins, column, edge), over(bins, column + size, edge)
+        here, there = reached[j], reached[j + _SECOND]
+        reached[left] = here & ~above
+        reached[right] = here & above
+        reached[left + _SECOND] = there & ~other
+        reached[right + _SECOND] = there & other
+    exits(reached, nodes, nodes + 1, leaf)
+    exits(reached, nodes + _SECOND, nodes + 1, leaf[LANES:])
+
+
 @kernel
 def add_blocks(
     X: Array, binned: Binned, forest: Trees, bins: Bytes, reached: Ints, leaf: Bytes, out: Floats
@@ -82,9 +104,12 @@ def add_blocks(
     for t in range(len(trees)):
         start, nodes, leaves = trees[t, 0], trees[t, 1], trees[t, 2]
         tree, mine = words[start : start + nodes], values[leaves : leaves + nodes + 1]
-        for b in range(blocks):
-            find_leaves(bins[b * size : (b + 1) * size], tree, nodes, reached, leaf)
-            scores = out[b * LANES : (b + 1) * LANES]
+        for b in range(0, blocks, 2):
+            if b + 1 < blocks:
+                _find_twice(bins[b * size : (b + 2) * size], size, tree, nodes, reached, leaf)
+            else:
+                find_leaves(bins[b * size : (b + 1) * size], tree, nodes, reached, leaf)
+            scores = out[b * LANES : (b + 2) * LANES]
             for d in range(len(scores)):
                 scores[d] += mine[leaf[d]]
 

@@ -184,12 +184,15 @@ class Features(Stage):
         terms = max((len(one.terms) for one in words.values()), default=0)
         for segment, inside in _pieces(found, terms):
             documents = found.rows[inside] - segment.base
+            order = np.argsort(documents)
+            here_out = out if len(inside) == len(found) else np.empty((len(inside), len(self)), np.float32)
             for field, families in text.items():
                 here = InField(found.snapshot, segment, documents, field, words[field])
-                tf = here.frequencies()
+                tf = here.frequencies(order)
                 for compute, (to, names, which) in families.items():
-                    where = (inside, to) if isinstance(to, slice) else np.ix_(inside, to)
-                    out[where] = compute(here, tf, names)[:, which]
+                    here_out[:, to] = compute(here, tf, names)[:, which]
+            if here_out is not out:
+                out[inside] = here_out
         for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
                 found.query.check_time()

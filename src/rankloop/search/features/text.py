@@ -56,10 +56,11 @@ class InField(NamedTuple):
             length += self.segment.lengths[one][self.documents]
         return length
 
-    def frequencies(self) -> Ints32:
-        """How often each term is in each document."""
+    def frequencies(self, order: Ints | None = None) -> Ints32:
+        """How often each term is in each document; `order` sorts the documents, where it is known."""
         terms, fields, documents = self.terms, self.fields, self.documents
-        tf = self.segment.frequencies(np.repeat(fields, len(terms)), np.tile(terms, len(fields)), documents)
+        of_field, of_term = np.repeat(fields, len(terms)), np.tile(terms, len(fields))
+        tf = self.segment.frequencies(of_field, of_term, documents, order)
         if len(fields) > 1:
             tf = np.asarray(tf.reshape(len(documents), len(fields), len(terms)).sum(1), np.int32)
         return tf

@@ -118,10 +118,13 @@ class Segment:
         docs = self.arrays.touch("postings.docs", starts, ends)
         return docs, self.arrays.touch("postings.tf", starts, ends), starts, ends
 
-    def frequencies(self, field: Ints, term: Ints, documents: Ints) -> Ints32:
-        """How often each term (its number, or -1) is in its field of each document: documents x terms."""
+    def frequencies(self, field: Ints, term: Ints, documents: Ints, order: Ints | None = None) -> Ints32:
+        """How often each term (its number, or -1) is in its field of each document: documents x terms.
+
+        `order` sorts the documents, where it is known.
+        """
         docs, tf, starts, ends = self.postings_of(field * self.terms + np.maximum(term, 0))
-        order = np.argsort(documents)
+        order = np.argsort(documents) if order is None else order
         found: Ints32 = term_frequencies(
             docs, tf, starts, np.where(term < 0, starts, ends), documents[order], order
         )

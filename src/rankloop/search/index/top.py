@@ -15,6 +15,15 @@ BLOCK = 16_384  # documents scored at once: their scores stay in the processor's
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
 
 
+class Room(NamedTuple):
+    """Work space of a search: a block's scores, its documents with one, and those that reach the bar."""
+
+    block: Floats
+    touched: Ints32
+    reaching: Ints32
+    score: Floats
+
+
 class Postings(NamedTuple):
     """Postings of several terms: that of term t is `docs[starts[t] : ends[t]]`, with its `tf` and field.
 
@@ -53,18 +62,20 @@ def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
 
 
 @part
-def _room(k: int) -> tuple[Floats, Ints, Floats, Ints32]:
-    """Scores and documents of candidates; the scores of a block, and which of its documents have one."""
+def _room(k: int) -> tuple[Floats, Ints, Room]:
+    """Scores and documents of candidates, and work space."""
     best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
-    return best, who, np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
+    touched, reaching = np.empty(BLOCK + 1, np.int32), np.empty(BLOCK + 1, np.int32)
+    return best, who, Room(np.zeros(BLOCK), touched, reaching, np.empty(BLOCK + 1))
 
 
 @inlined
 def _collect(
-    block: Floats,
-    touched: Ints32,
+    room: Room,
+    count: int,
     first: int,
     allowed: Bytes,
+    every: bool,
     floor: float,
     k: int,
     best: Floats,
@@ -73,17 +84,24 @@ def _collect(
     bar: float,
 ) -> tuple[int, float, int]:
     """Add the scored documents of a block to the best so far, and clear the block; counts allowed ones."""
-    matches = 0
-    for j in touched:
-        score = block[j]
+    block, touched, reaching, score = room
+    # Few documents reach the bar: `some` moves on by the comparison itself, so that no branch is guessed wrong.
+    some = 0
+    for j in touched[:count]:
+        reaching[some], score[some] = j, block[j]
+        some += block[j] >= bar
         block[j] = 0.0
-        if allowed[first + j]:
-            matches += 1
-            if score >= bar and score > floor:
-                best[size], who[size] = score, first + j
-                size += 1
-                if size == len(best):
-                    bar, size = shrink(best, who, size, k), k
+    matches = count
+    if not every:
+        matches = 0
+        for j in touched[:count]:
+            matches += allowed[first + j]
+    for i in range(some):
+        if score[i] >= bar and score[i] > floor and (every or allowed[first + reaching[i]]):
+            best[size], who[size] = score[i], first + reaching[i]
+            size += 1
+            if size == len(best):
+                bar, size = shrink(best, who, size, k), k
     return size, bar, matches
 
 
@@ -98,15 +116,23 @@ def _cut(best: Floats, who: Ints, size: int, k: int) -> tuple[Floats, Ints]:
 
 @kernel
 def top_sum(
-    postings: Postings, weight: Floats, flat: Floats, slope: Floats, allowed: Bytes, k: int, floor: float
+    postings: Postings,
+    weight: Floats,
+    flat: Floats,
+    slope: Floats,
+    allowed: Bytes,
+    every: bool,
+    k: int,
+    floor: float,
 ) -> tuple[Floats, Ints, int]:
     """The k best above a floor by the sum over postings of weight * tf / (tf + flat + slope * length).
 
     Only documents that have a term are visited; candidates for the best k are kept in a list that is cut
-    back to k whenever it is full.
+    back to k whenever it is full. `every` says that all documents are allowed, which then are not looked up.
     """
     docs, tf, lengths, starts, ends, field = postings
-    best, who, block, touched = _room(k)
+    best, who, room = _room(k)
+    block, touched = room.block, room.touched
     size, matches, documents, bar = 0, 0, len(allowed), floor
     cursor = starts.copy()
     for first in range(0, documents, BLOCK):
@@ -124,9 +150,7 @@ def top_sum(
                 block[d - first] = before + w * tf[i] / (tf[i] + c + s * lengths[f, d])
                 i += 1
             cursor[t] = i
-        size, bar, found = _collect(
-            block, touched[:count], first, allowed, floor, k, best, who, size, bar
-        )  # fmt: skip
+        size, bar, found = _collect(room, count, first, allowed, every, floor, k, best, who, size, bar)
         matches += found
     return *_cut(best, who, size, k), matches
 
@@ -143,6 +167,7 @@ def top_combined(
     k1: float,
     whole_slope: float,
     allowed: Bytes,
+    every: bool,
     k: int,
     floor: float,
 ) -> tuple[Floats, Ints, int]:
@@ -152,7 +177,8 @@ def top_combined(
     are adjacent.
     """
     docs, tf, lengths, starts, ends, field = postings
-    best, who, block, touched = _room(k)
+    best, who, room = _room(k)
+    block, touched = room.block, room.touched
     size, matches, documents, bar = 0, 0, len(allowed), floor
     one, having = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
     cursor = starts.copy()
@@ -178,9 +204,7 @@ def top_combined(
                     count += block[j] == 0.0
                     block[j] += idf[group[t]] * x / (x + k1 + whole_slope * whole[first + j])
                 with_term = 0
-        size, bar, found = _collect(
-            block, touched[:count], first, allowed, floor, k, best, who, size, bar
-        )  # fmt: skip
+        size, bar, found = _collect(room, count, first, allowed, every, floor, k, best, who, size, bar)
         matches += found
     return *_cut(best, who, size, k), matches
 
