@@ -1,16 +1,17 @@
 """The time of a learned page: retrieve 1,000 of 100,000 documents, compute features, rank by 500 trees.
 
-python benchmarks/search_latency.py [--documents 100000]
+python benchmarks/search_latency.py [--documents 100000] [--folder FOLDER]
 
 Times are CPU time of the process, so that other work on the machine is not counted. The index is one
 segment, as `rankloop index --compact` leaves it, and its blocks were compared with their checksums, as on a
-server that has run for a while. The last row is the page with a forest over all features; the one before it,
+server that has run for a while; `--folder` keeps it for the next run. The last row is the page with a forest over all features; the one before it,
 over 60.
 """
 
 import argparse
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -27,18 +28,24 @@ K, TREES, QUERIES, TITLE = 1000, 500, 200, 6
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=100_000)
-    documents = parser.parse_args().documents
-    with tempfile.TemporaryDirectory() as folder:
-        index, queries = corpus(Path(folder), documents)
-        report(index, queries)
+    parser.add_argument("--folder", type=Path)
+    asked = parser.parse_args()
+    with nullcontext(asked.folder) if asked.folder else tempfile.TemporaryDirectory() as folder:
+        report(*corpus(Path(folder), asked.documents))
 
 
 def corpus(folder: Path, documents: int) -> tuple[Index, list[str]]:
-    """An index of words drawn by Zipf's law, in one segment, and queries of words that a document has."""
+    """An index of words drawn by Zipf's law, in one segment, and queries of words that a document has.
+
+    An index of as many documents that the folder has is used as it is.
+    """
     rng = np.random.default_rng(SEED)
     share = 1 / np.arange(1, VOCABULARY + 1) ** 1.07
     tokens = rng.choice(VOCABULARY, (documents, TOKENS), p=share / share.sum())
     words = np.array([spelt(i) for i in range(VOCABULARY)])
+    queries = content_queries(rng, tokens, words, STOPPED, QUERIES)
+    if (folder / "latency").is_dir() and len(made := Index.open(folder / "latency")) == documents:
+        return made, queries
     fields = {"title": "text", "body": "text", "price": "number"}
     index = Index.create(folder / "latency", fields, analyser=Analyser(None))
     index.add(
@@ -47,7 +54,7 @@ def corpus(folder: Path, documents: int) -> tuple[Index, list[str]]:
     )
     index.commit()
     index.compact()
-    return index, content_queries(rng, tokens, words, STOPPED, QUERIES)
+    return index, queries
 
 
 def report(index: Index, queries: list[str]) -> None:

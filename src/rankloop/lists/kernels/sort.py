@@ -7,6 +7,8 @@ from rankloop._jit import inlined, part
 
 __all__ = ["longest_list", "scratch", "sort_list"]
 
+_BUCKETS = 3  # times as many as documents
+
 
 @part
 def longest_list(offsets: Ints, first: int, last: int) -> int:
@@ -25,7 +27,7 @@ def scratch(longest: int) -> tuple[Ints32, Floats, Floats, Ints32, Ints32]:
         np.empty(longest),
         np.empty(longest),
         np.empty(longest, np.int32),
-        np.empty(2 * longest + 1, np.int32),
+        np.empty(_BUCKETS * longest + 1, np.int32),
     )
 
 
@@ -33,7 +35,7 @@ def scratch(longest: int) -> tuple[Ints32, Floats, Floats, Ints32, Ints32]:
 def sort_list(values: Floats, row: Ints32, key: Floats, spare: Floats, bucket: Ints32, slot: Ints32) -> None:
     """Sort one list: `key` holds its values, falling, and `row` where each stood; ties keep their order.
 
-    Values are spread over twice as many buckets as there are documents, which leaves them almost sorted;
+    Values are spread over three times as many buckets as there are documents, which leaves them almost sorted;
     insertion finishes the work in linear time. Where the values are too skewed for that, merging takes over.
     Values must not be nan; infinite ones are allowed.
     """
@@ -49,15 +51,15 @@ def sort_list(values: Floats, row: Ints32, key: Floats, spare: Floats, bucket: I
     high = max(high, other_high)
     low = min(low, other_low)
     # A counting sort by bucket, in loops that the compiler can vectorise one by one.
-    scale = (2 * n - 1) / (high - low)
+    scale = (_BUCKETS * n - 1) / (high - low)
     spread = 0 < scale < np.inf  # else all values are equal, or too far apart: one bucket
-    for i in range(2 * n + 1):
+    for i in range(_BUCKETS * n + 1):
         slot[i] = 0
     for i in range(n):
         bucket[i] = np.int32((high - values[i]) * scale) if spread else 0
     for i in range(n):
         slot[bucket[i] + 1] += 1
-    for i in range(2 * n):
+    for i in range(_BUCKETS * n):
         slot[i + 1] += slot[i]
     for i in range(n):
         at = slot[bucket[i]]

@@ -23,6 +23,9 @@ from rankloop.losses.kernels.single_ties import cut_discount, has_ties, mean_dis
 
 __all__ = ["SingleLambdas"]
 
+LANES = 16  # pairs that the loop takes at once, of single precision in the widest vectors
+_NOBODY = 1e30  # odds of a rank behind the list: the product of two such is infinite, and its inverse 0
+
 # Up to these spans of sigma * score all odds of a list, and their products with gaps, fit single precision.
 _SPAN, _SPAN_OF_GAPS = 40.0, 30.0
 
@@ -99,7 +102,7 @@ def _two_rows(gapped: bool) -> Callable[..., None]:
         """Lambdas between ranks i and i + 1 (0-based) and all below; two rows share a division and memory.
 
         `fall` is how far each rank lies below the first. `h[k]` still lacks the factor `odds[k]`: the caller
-        multiplies once, at the end.
+        multiplies once, at the end. The loop runs over whole vectors: behind the list lie ranks that add 0.
         """
         one, none = np.float32(1.0), np.float32(0.0)
         a, b = np.uint64(i), np.uint64(i + 1)
@@ -113,7 +116,7 @@ def _two_rows(gapped: bool) -> Callable[..., None]:
         v = abs(x) * p * p
         lambda_a, hess_a, lambda_b, hess_b = f, v * odds_b, -f, v * odds_a
         # Both against all below: no branch and one division for two pairs, so that lanes stay full.
-        for j in range(np.uint64(i + 2), np.uint64(n)):
+        for j in range(np.uint64(i + 2), np.uint64(i + 2 + ((n - i - 2 + LANES - 1) & -LANES))):
             gap_a, gap_b = (from_a + fall[j], from_b + fall[j]) if gapped else (one, one)
             whole_a, whole_b = (odds_a + odds[j]) * gap_a, (odds_b + odds[j]) * gap_b
             inverse = one / (whole_a * whole_b)
@@ -163,8 +166,8 @@ def _lambda_lists(
     longest = longest_list(offsets, first, last)
     work = single_workspace(6, longest)
     odds, gain, gamma, fall, g, h = work[0], work[1], work[2], work[3], work[4], work[5]
-    for k in range(longest):
-        gamma[k] = discount[k]
+    for k in range(longest + LANES):
+        gamma[k] = discount[k] if k < longest else np.float32(0.0)
     order, key, spare, bucket, slot = scratch(longest)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -187,6 +190,9 @@ def _lambda_lists(
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
         _odds(n, sigma, fall, odds)
+        for k in range(n, n + LANES):
+            odds[k], fall[k] = np.float32(_NOBODY), fall[n - 1]
+            gain[k] = g[k] = h[k] = np.float32(0.0)
         # Rows of pairs, two at a time, down to the truncation; where scores tie, at mean discounts. A tie
         # that the truncation cuts comes first: its documents stand above it by turns.
         tied, low, top, begin, end = has_ties(n, key), 0, min(truncation, n), n, n

@@ -140,7 +140,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def _swapped_sums(
-    values: Floats, weight: Floats, draws: int, rng: np.random.Generator | None
+    values: Floats, weight: Floats, draws: int, rng: "np.random.Generator | None"
 ) -> tuple[Floats, Floats]:
     """The sums of values and of weights over the queries that each draw swaps: all ways, or at random.
 
