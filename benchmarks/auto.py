@@ -48,7 +48,9 @@ def main() -> None:
     options.add_argument("--resume", type=Path)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--wall", action="store_true")
-    options.add_argument("--table", default="sets", help="the table of --json; sets of another run have another")
+    options.add_argument(
+        "--table", default="sets", help="the table of --json; sets of another run have another"
+    )
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     clock.now = time.monotonic if asked.wall else time.process_time

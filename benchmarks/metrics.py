@@ -3,10 +3,12 @@
     python benchmarks/metrics.py [--lists N] [--repeats N] [--quick]
 
 Peers come with the extras `trees` and `bench`. Repeats are interleaved and medians are shown; imports and
-compilation are not counted. LightGBM evaluates NDCG@10 of scores it already holds (a booster without trees
-whose training set has them as init_score), so that nothing but its metric runs. pytrec_eval and ranx get
-their own objects ready made; both compute three metrics, ours is all four. scikit-learn is called list by
-list, on a part of them, and scaled up. Scores are rounded to three digits, so that most lists have ties.
+compilation are not counted. LightGBM and we run in rounds of their own and in those of all: there, data come
+from memory, not from the processor's cache. LightGBM evaluates NDCG@10 of scores it already holds (a booster
+without trees whose training set has them as init_score), so that nothing but its metric runs. pytrec_eval and
+ranx get their own objects ready made; both compute three metrics, ours is all four. scikit-learn is called
+list by list, on a part of them, and scaled up. Scores are rounded to three digits, so that most lists have
+ties.
 """
 
 import argparse
@@ -35,6 +37,7 @@ PART = 50  # scikit-learn sees one list in so many
 FILE_PART = 10  # and the files hold one list in so many
 SCALE = [1_000, 10_000, 100_000, 1_000_000]
 SCALE_LENGTH = 20
+AIM = 8  # of LightGBM's time over ours for NDCG@10 alone
 WANTED = {
     "lightgbm, ndcg@10": 1.0,
     "pytrec_eval, three": 15.0,
@@ -151,6 +154,7 @@ def main() -> None:
         "lightgbm, ndcg@10": lightgbm_work(*data),
     }
     took = medians(together, given.repeats)
+    alone = took["lightgbm, ndcg@10"] / took["rankloop, ndcg@10"]
     if not given.quick:
         run, qrels = as_dicts(*data)
         slow = {
@@ -169,9 +173,9 @@ def main() -> None:
         wanted = f"wanted {WANTED[name]:g}" if name in WANTED else ""
         record("lists", what=name, ms=seconds * 1e3, times=seconds / base, wanted=WANTED.get(name))
         print(f"{name:26} {seconds * 1e3:10.1f} ms {seconds / base:9.2f} × ours  {wanted}")
-    print(
-        f"LightGBM over our ndcg@10 alone: {took['lightgbm, ndcg@10'] / took['rankloop, ndcg@10']:.1f}, aim 8"
-    )
+    among = took["lightgbm, ndcg@10"] / took["rankloop, ndcg@10"]
+    record("against lightgbm", alone=alone, among=among, wanted=AIM)
+    print(f"LightGBM over our ndcg@10: {alone:.1f}, among the others {among:.1f}, wanted {AIM}")
     print(f"\nlists of {SCALE_LENGTH} documents, all four metrics")
     for lists in SCALE if not given.quick else SCALE[:3]:
         many = some_lists(lists, SCALE_LENGTH, SCALE_LENGTH)

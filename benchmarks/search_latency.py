@@ -4,8 +4,8 @@ python benchmarks/search_latency.py [--documents 100000] [--folder FOLDER]
 
 Times are CPU time of the process, so that other work on the machine is not counted. The index is one
 segment, as `rankloop index --compact` leaves it, and its blocks were compared with their checksums, as on a
-server that has run for a while; `--folder` keeps it for the next run. The last row is the page with a forest over all features; the one before it,
-over 60.
+server that has run for a while; `--folder` keeps it for the next run. The last row is the page with a forest
+over all features; the one before it, over 60.
 """
 
 import argparse

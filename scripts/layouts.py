@@ -507,13 +507,20 @@ FIGURES = [
     ),
     (
         "retrieve 1,000 of 100,000 documents, 60 features, 500 trees (CPU, p50 and p99)",
-        "{search_latency/100000 documents/whole pipeline/p50|.1f} and"
-        " {search_latency/100000 documents/whole pipeline/p99|.1f} ms",
+        "{search_latency/100000 documents/whole pipeline, 60 features/p50|.1f} and"
+        " {search_latency/100000 documents/whole pipeline, 60 features/p99|.1f} ms",
         "",
         "`search_latency.py`",
     ),
     (
-        "the same over HTTP with the page logged, one client (wall, p50 / p99; an earlier run)",
+        "the same of 1,000,000 documents",
+        "{search_latency/1000000 documents/whole pipeline, 60 features/p50|.1f} and"
+        " {search_latency/1000000 documents/whole pipeline, 60 features/p99|.1f} ms",
+        "",
+        "`search_latency.py --documents 1000000`",
+    ),
+    (
+        "a page of 100,000 documents over HTTP, logged, one client (wall, p50 / p99; an earlier run)",
         "{serving/search (earlier)/workers=1&clients=1/request} ms",
         "",
         "`serving.py`",

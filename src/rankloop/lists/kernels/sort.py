@@ -35,7 +35,7 @@ def scratch(longest: int) -> tuple[Ints32, Floats, Floats, Ints32, Ints32]:
 def sort_list(values: Floats, row: Ints32, key: Floats, spare: Floats, bucket: Ints32, slot: Ints32) -> None:
     """Sort one list: `key` holds its values, falling, and `row` where each stood; ties keep their order.
 
-    Values are spread over three times as many buckets as there are documents, which leaves them almost sorted;
+    Values are spread over three times as many buckets as documents, which leaves them almost sorted;
     insertion finishes the work in linear time. Where the values are too skewed for that, merging takes over.
     Values must not be nan; infinite ones are allowed.
     """

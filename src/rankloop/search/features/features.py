@@ -278,8 +278,11 @@ def _pieces(found: Candidates, terms: int) -> Iterator[tuple[Segment, Ints]]:
     The work for a document is at most its length times the terms of the query.
     """
     for segment, inside in found.snapshot.by_segment(found.rows):
-        work = segment.lengths[:, found.rows[inside] - segment.base].sum(dtype=np.int64) * (terms + 1)
-        pieces = min(int(work) // AT_ONCE + 1, len(inside))
+        work, pieces = len(inside) * segment.longest * (terms + 1), 1
+        if work >= AT_ONCE:
+            lengths = segment.lengths[:, found.rows[inside] - segment.base]
+            work = int(lengths.sum(dtype=np.int64)) * (terms + 1)
+            pieces = min(work // AT_ONCE + 1, len(inside))
         for piece in [inside] if pieces == 1 else np.array_split(inside, pieces):
             found.query.check_time()
             yield segment, piece

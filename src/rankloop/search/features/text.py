@@ -91,7 +91,8 @@ def proximities(here: InField, tf: Ints32, wanted: Collection[str] = PROXIMITY) 
     out = np.zeros((len(here.documents), len(PROXIMITY)))
     out[:, -1] = here.lengths  # `first` of a document without any term
     needed = 1 if {"window", "first"} & set(wanted) else len(words.terms) if set(wanted) == {"phrase"} else 2
-    some = np.flatnonzero(np.count_nonzero(tf, axis=1) >= max(needed, 1))
+    has = tf.any(axis=1) if needed <= 1 else np.count_nonzero(tf, axis=1) >= needed
+    some = np.flatnonzero(has)
     if not len(some):
         return out
     documents, length = here.documents[some], out[some, -1].astype(np.int64)
@@ -105,9 +106,10 @@ def proximities(here: InField, tf: Ints32, wanted: Collection[str] = PROXIMITY) 
         rows = np.arange(len(documents))
         for array in forward:
             array.flags.writeable = False  # as mapped arrays are, or the kernel is compiled a second time
-    near = np.empty((len(some), len(PROXIMITY)))
+    near = out if len(some) == len(out) else np.empty((len(some), len(PROXIMITY)))
     proximity(forward, rows, length, terms, by_term, words.sequence, words.places, near)
-    out[some] = near
+    if near is not out:
+        out[some] = near
     return out
 
 

@@ -57,6 +57,11 @@ class Segment:
         return self.arrays["forward.lengths"]
 
     @cached_property
+    def longest(self) -> int:
+        """The number of tokens in all text fields of the longest document."""
+        return int(self.lengths.sum(0).max(initial=0))
+
+    @cached_property
     def total_lengths(self) -> Ints:
         """Per text field the number of tokens in live documents."""
         return np.asarray(

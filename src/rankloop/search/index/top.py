@@ -85,7 +85,7 @@ def _collect(
 ) -> tuple[int, float, int]:
     """Add the scored documents of a block to the best so far, and clear the block; counts allowed ones."""
     block, touched, reaching, score = room
-    # Few documents reach the bar: `some` moves on by the comparison itself, so that no branch is guessed wrong.
+    # Few reach the bar: `some` moves on by the comparison itself, so that no branch is guessed wrong.
     some = 0
     for j in touched[:count]:
         reaching[some], score[some] = j, block[j]
