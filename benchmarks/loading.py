@@ -23,6 +23,7 @@ ROWS, FEATURES, REPEATS, SEED = 200_000, 136, 5, 0
 WANTED = {"lightgbm": 5.0, "xgboost": 2.5, "polars": 3.0, "scikit-learn": 20.0}
 
 RANKLOOP = """
+import numba  # or plain Python reads the small file, and the kernels of the large one are loaded in its time
 from rankloop.data import read_svmlight
 read_svmlight(small)
 def work():

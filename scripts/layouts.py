@@ -215,8 +215,9 @@ LAYOUTS = {
     "loading/read": Layout(
         {
             "reader": "{reader}",
-            "CPU, s": "{cpu:.2f}",
+            "CPU, s": "{cpu:.3f}",
             "wall, s": "{wall:.2f}",
+            "MB a CPU second": "{mb_a_second:.0f}",
             "times ours": "{times:.1f}",
             "peak memory, times the array": "{memory:.2f}",
         }
@@ -484,11 +485,11 @@ FIGURES = [
         "`metrics.py`",
     ),
     (
-        "reading an SVMLight file of 200,000 × 136 (CPU)",
+        "reading an SVMLight file of 40,000 × 136 (CPU)",
         "{loading/read/rankloop/cpu|.2f} s, {loading/read/rankloop/memory|.2f} × the array in memory",
         "XGBoost {loading/read/xgboost/cpu|.2f} s, polars {loading/read/polars/cpu|.2f} s,"
         " LightGBM {loading/read/lightgbm/cpu|.2f} s, scikit-learn {loading/read/scikit-learn/cpu|.1f} s",
-        "`loading.py`",
+        "`loading.py --rows 40000`",
     ),
     (
         "`rankloop evaluate` of a TREC run, the first one on a new machine and the next (CPU)",

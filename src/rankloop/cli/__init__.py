@@ -2,16 +2,19 @@
 
 import gc
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rankloop._lazy import lazy
 from rankloop.cli.options.help import in_one_sentence
 
 if TYPE_CHECKING:
-    import typer
-
-    app: typer.Typer
+    from rankloop.cli.app import app as app
 
 __all__ = ["app", "main"]
+
+_HOME = {"app": "app"}
+
+__getattr__ = lazy(__name__, _HOME)
 
 
 def main() -> None:
@@ -25,13 +28,3 @@ def main() -> None:
             app_with(wanted)()  # the others are not loaded, which takes a tenth of a second too
         else:
             sys.modules[__name__].app()
-
-
-def __getattr__(name: str) -> Any:
-    """`app` has all commands, and is made when it is first used."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from rankloop.cli.options.apps import COMMANDS, app_with
-
-    made = globals()["app"] = app_with(COMMANDS)
-    return made

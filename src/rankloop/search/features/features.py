@@ -178,21 +178,17 @@ class Features(Stage):
     def matrix(self, found: Candidates) -> Singles:
         """One row per candidate, one column per feature."""
         self._check(found.snapshot)
-        out = np.empty((len(found), len(self)), np.float32)
-        text = self._text_plan
+        out, every = np.empty((len(found), len(self)), np.float32), np.arange(len(self))
         words = {field: query_terms(found.query.plain, found.snapshot, field) for field in self._fields}
         terms = max((len(one.terms) for one in words.values()), default=0)
         for segment, inside in _pieces(found, terms):
-            documents = found.rows[inside] - segment.base
-            order = np.argsort(documents)
-            here_out = out if len(inside) == len(found) else np.empty((len(inside), len(self)), np.float32)
-            for field, families in text.items():
+            documents, order = found.rows[inside] - segment.base, np.argsort(found.rows[inside])
+            for field, families in self._text_plan.items():
                 here = InField(found.snapshot, segment, documents, field, words[field])
                 tf = here.frequencies(order)
                 for compute, (to, names, which) in families.items():
-                    here_out[:, to] = compute(here, tf, names)[:, which]
-            if here_out is not out:
-                out[inside] = here_out
+                    where = np.s_[:, to] if len(inside) == len(found) else np.ix_(inside, every[to])
+                    out[where] = compute(here, tf, names)[:, which]
         for at, parsed in enumerate(self.parsed):
             if parsed is None or parsed[0] not in TEXT:
                 found.query.check_time()
@@ -278,11 +274,10 @@ def _pieces(found: Candidates, terms: int) -> Iterator[tuple[Segment, Ints]]:
     The work for a document is at most its length times the terms of the query.
     """
     for segment, inside in found.snapshot.by_segment(found.rows):
-        work, pieces = len(inside) * segment.longest * (terms + 1), 1
-        if work >= AT_ONCE:
-            lengths = segment.lengths[:, found.rows[inside] - segment.base]
-            work = int(lengths.sum(dtype=np.int64)) * (terms + 1)
-            pieces = min(work // AT_ONCE + 1, len(inside))
+        work = len(inside) * segment.longest  # at most
+        if work * (terms + 1) >= AT_ONCE:
+            work = int(segment.lengths[:, found.rows[inside] - segment.base].sum(dtype=np.int64))
+        pieces = min(work * (terms + 1) // AT_ONCE + 1, len(inside))
         for piece in [inside] if pieces == 1 else np.array_split(inside, pieces):
             found.query.check_time()
             yield segment, piece
