@@ -39,7 +39,8 @@ def steps_of(scorer, optimizer):
     ("features", "hidden", "tiled"),
     [
         (136, (272, 40), True), (12, (20, 7), False), (72, (16,), True), (44, (24, 24, 300), False),
-        (264, (16, 24), True), (128, (40, 136, 8), True),
+        (264, (16, 24), True), (128, (40, 136, 8), True), (144, (72, 16), True), (200, (136, 24), True),
+        (256, (272, 40), True), (250, (40, 8), False),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("filled", [1024, 290])
