@@ -158,6 +158,10 @@ LAYOUTS = {
             "read, with another answer (goal: 0)": "{another:,}",
         }
     ),
+    "hardening/worst queries": Layout({"query of 500 bytes": "{query}", "ms": "{ms:.1f}"}),
+    "hardening/ordinary searches": Layout(
+        {"ordinary searches": "{when}", "p50, ms": "{p50:.1f}", "p99, ms": "{p99:.1f}"}
+    ),
     "tried/tried": Layout({"tried": "{what}", "times": "{count:,}"}),
     "kills/kills": Layout({"killed with -9": "{killed}", "times": "{times}", "what was left": "{left}"}),
     "instant/keys": Layout(
