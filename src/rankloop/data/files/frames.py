@@ -23,7 +23,7 @@ def read_by_polars(what: str) -> Iterator[None]:
     try:
         yield
     except (PolarsError, PanicException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, OSError) and (type(error) is not OSError or "os error" in str(error)):
             raise
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise ValueError(f"{what}: {lines[0]}") from None
