@@ -14,7 +14,7 @@ d23, seeds 10000 to 10023) are for development, the others for reporting: r24 to
 `earlier`) and seventeen of r48 to r71 (seeds 30048 to 30071, `opened`, `before`, `lost`, `reporting`) were
 looked at with settings that have been changed since. r72 to r95 (seeds 40072 to 40095, `fresh`) are for the
 settings of today; where they have real labels, these are of sets with more test queries. No choice of `learn`
-may be made on a reporting world; docs/unbiased.md says when they were opened. Worlds that are run again with
+may be made on a reporting world; docs/worlds.md says when they were opened. Worlds that are run again with
 other settings (`--again`) are in a table of their own.
 """
 
