@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 # Search by meaning is part of the demo where `rankloop encoders get minilm` has put the encoder.
 ENCODERS ?= $(or $(RANKLOOP_ENCODERS),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rankloop/encoders)
-DEMO_EXTRAS := search,serve,report$(if $(wildcard $(ENCODERS)/minilm/model.onnx),$(shell echo ,text))
+DEMO_EXTRAS := search,serve$(if $(wildcard $(ENCODERS)/minilm/model.onnx),$(shell echo ,text))
 TEST_EXTRAS := neural,text,search,serve,postgres,opensearch,report,trees,cluster,bench,docs,dev
 
 .PHONY: test check unit quick oracles checkouts hardening format demo docs dist tables pictures clean

@@ -50,7 +50,6 @@ def spent():
 @pytest.mark.timeout(LOADED)
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
 def test_a_tutorial_runs(path, notebooks, tmp_path, spent):
-    pytest.importorskip("matplotlib", reason="pictures want the extra report")
     if wanted := notebooks.missing_data(path):
         pytest.skip(f"set RANKLOOP_DATA to a folder with {wanted} to run this")
     before = os.times()
@@ -88,6 +87,14 @@ def test_a_tutorial_holds_no_outputs_and_is_short(path, notebooks):
 
 def test_there_are_tutorials():
     assert TUTORIALS
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_the_overview_says_what_a_tutorial_requires(path, notebooks):
+    said = re.search(r"`pip install '?([^'`]+)'?`", notebooks.read(path)[0].text)
+    overview = (path.parent / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(rf"\({path.stem}\.md\) \| `([^`]+)`", overview)
+    assert listed == [said[1] if said else "rankloop"]
 
 
 def write(folder, **cell):

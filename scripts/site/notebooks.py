@@ -1,7 +1,7 @@
 """Tutorials are notebooks without outputs; the site shows them as pages, run or not.
 
-`run` executes the cells of a notebook in one namespace, as a kernel would, and keeps what they print, the
-value of their last line and the figures they drew. The tests run every notebook this way.
+`run` executes the cells of a notebook in one namespace, as a kernel would, and keeps what they print and the
+value of their last line, drawn where it is a figure. The tests run every notebook this way.
 """
 
 import ast
@@ -10,8 +10,6 @@ import html
 import io
 import json
 import os
-import re
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,9 +46,6 @@ def read(path: Path) -> list[Cell]:
 
 def run(cells: list[Cell], name: str) -> None:
     """Execute the code cells in order, and keep their outputs; what a cell raises, this raises."""
-    import matplotlib
-
-    matplotlib.use("svg")
     space: dict[str, Any] = {"__name__": "__main__"}
     for number, cell in enumerate(cells, 1):
         if cell.kind == "code":
@@ -79,37 +74,13 @@ def _execute(code: str, name: str, space: dict[str, Any]) -> list[str]:
     outputs = [_text(printed.getvalue())] if printed.getvalue().strip() else []
     if value is not None:
         outputs.append(_shown(value))
-    return outputs + _figures()
+    return outputs
 
 
 def _shown(value: Any) -> str:
-    if hasattr(value, "savefig"):
-        return ""  # drawn with the other figures
     if hasattr(value, "_repr_svg_"):
         return f'<div class="output figure">{" ".join(value.html.split())}</div>'  # a drawing for each width
     return _text(repr(value))
-
-
-def _figures() -> list[str]:
-    """The open figures as SVG, closed afterwards."""
-    if "matplotlib.pyplot" not in sys.modules:
-        return []
-    from matplotlib import pyplot
-
-    drawn = []
-    for number in pyplot.get_fignums():
-        out = io.StringIO()
-        pyplot.figure(number).savefig(out, format="svg", bbox_inches="tight")
-        drawn.append(_picture(out.getvalue()))
-    pyplot.close("all")
-    return drawn
-
-
-def _picture(svg: str) -> str:
-    """An SVG inside the page: on one line, so that Markdown leaves it alone."""
-    svg = re.sub(r"^.*?(?=<svg)", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    return f'<div class="output">{" ".join(svg.split())}</div>'
 
 
 def _text(text: str) -> str:
