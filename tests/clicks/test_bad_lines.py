@@ -60,3 +60,13 @@ def test_what_cannot_be_skipped_is_said(tmp_path):
         read_clicks(path, format="yandex", on_error="skip")
     with pytest.raises(ValueError, match="on_error"):
         read_clicks(path, format="csv", on_error="ignore")
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    path = tmp_path / "log.jsonl"
+    line = '{"session": 1, "query": "q", "document": "a", "position": 1, "click": 1}\n'
+    path.write_bytes(line.encode("utf-8-sig"))
+    skipped = Counter()
+    for log in (read_clicks(path), read_clicks(path, on_error="skip", skipped=skipped)):
+        assert len(log) == 1
+    assert not skipped

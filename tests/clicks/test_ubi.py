@@ -146,6 +146,26 @@ def test_damaged_lines(tmp_path):
     assert left_out == {"a line is not JSON": 2}
 
 
+def test_half_a_letter_is_named_or_skipped(tmp_path):
+    """A collector that cuts a text by its units leaves half of an emoji, which no file can hold."""
+    path = tmp_path / "queries.jsonl"
+    other = PAGE | {"query_id": "2", "user_query": "tv \ud83d"}
+    path.write_text(f"{json.dumps(PAGE)}\n{json.dumps(other)}\n")
+    with pytest.raises(ValueError, match="record 2, record: a text holds half a letter"):
+        read_ubi(path, [])
+    left_out = Counter()
+    log = read_ubi(path, [], on_error="skip", skipped=left_out)
+    assert (log.n_pages, left_out.total()) == (1, 1)
+    path.write_text(json.dumps([PAGE, PAGE | {"query_id": "2", "user_query": "tv \U0001f600"}], indent=1))
+    assert read_ubi(path, []).n_pages == 2
+
+
+def test_a_byte_order_mark_inside_a_packed_file(tmp_path):
+    path = tmp_path / "queries.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(PAGE).encode("utf-8-sig")))
+    assert read_ubi(path, []).n_pages == 1
+
+
 @st.composite
 def logs(draw):
     pages = draw(st.integers(1, 4))

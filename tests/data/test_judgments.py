@@ -283,3 +283,38 @@ def test_columns_go_by_their_letters(header, tmp_path):
     path.write_text(f"{header}\nrambo,7555,3\n")
     (row,) = read_judgments(path)
     assert (row.query, row.docid, row.rating) == ("rambo", "7555", 3.0)
+
+
+def test_blanks_that_are_not_ascii_are_part_of_an_id_in_trec_as_in_read_qrels(tmp_path):
+    path = tmp_path / "x.qrels"
+    path.write_text("q1 0 d\u00a07 2\nq1\t0\td\u30008\t1\n")
+    wanted = {"q1": {"d\u00a07": 2.0, "d\u30008": 1.0}}
+    assert read_judgments(path).to_qrels().to_dict() == wanted
+    assert read_qrels(path).to_dict() == wanted
+    for blank in "\x0b\x0c\x85\u00a0\u2028":
+        with pytest.raises(ValueError, match="cannot be written as 'trec', where blanks end an id"):
+            write_judgments(Judgments([Judgment("tv", f"a{blank}b", 1)]), path, format="trec")
+
+
+@pytest.mark.parametrize("form", ["quepid", "quepid-detailed", "o19s", "beir"])
+def test_cells_as_long_as_documents(form, tmp_path):
+    rows = [Judgment("q", "d" * 200_000, 1), Judgment("q", "e", 1)]
+    write_judgments(Judgments(rows), tmp_path / "x", format=form)
+    assert [row.docid for row in read_judgments(tmp_path / "x")] == [row.docid for row in rows]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_other_encodings_are_named(encoding, tmp_path):
+    path = tmp_path / "case.csv"
+    path.write_bytes("query,doc_id,rating\nt\u00fcr,a,1\n".encode(encoding))
+    with pytest.raises(ValueError, match=r"case\.csv, line \d: byte 0xf\w is not UTF-8 text; convert"):
+        read_judgments(path)
+
+
+def test_half_a_letter_in_json(tmp_path):
+    path = tmp_path / "case.json"
+    path.write_text(r'{"queries": [{"query": "tv \ud83d", "ratings": {"a": 3}}]}')
+    with pytest.raises(ValueError, match=r"case\.json: a text holds half a letter"):
+        read_judgments(path)
+    path.write_text(r'{"queries": [{"query": "tv \ud83d\ude00", "ratings": {"a": 3}}]}')
+    assert read_judgments(path).rows[0].query == "tv \U0001f600"

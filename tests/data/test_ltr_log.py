@@ -212,3 +212,10 @@ def test_a_mapping_with_a_wrong_answer():
     with pytest.raises(ValueError, match="record 2, q2: wanted an answer"):
         read_ltr_log({"q1": GOOD, "q2": [GOOD]})
     assert read_ltr_log({"q1": GOOD, "q2": 3}, on_error="skip", skipped=Counter()).qid.tolist() == ["q1"]
+
+
+def test_a_log_that_is_not_utf_8(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b'{"hits": {}}\n{"hits": "\xe9"}\n')
+    with pytest.raises(ValueError, match=r"log\.jsonl, line 2: byte 0xe9 is not UTF-8 text; convert"):
+        read_ltr_log(path, queries=["q1", "q2"])

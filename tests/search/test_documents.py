@@ -47,6 +47,21 @@ def test_csv_takes_kinds_from_fields(tmp_path):
     assert list(read_documents(tmp_path / "a.tsv")) == [{"id": "a", "title": "Red, hat"}]
 
 
+def test_tables_of_spreadsheets(tmp_path):
+    """With the mark that they write at the beginning, and cells of any length."""
+    path = tmp_path / "shop.csv"
+    path.write_bytes(f"id,title\n1,Red hat\n2,{'x' * 200_000}\n".encode("utf-8-sig"))
+    first, second = read_documents(path)
+    assert first == {"id": "1", "title": "Red hat"}
+    assert len(second["title"]) == 200_000
+    path.write_bytes("id,title\n1,Red hat\n".encode("utf-16"))
+    with pytest.raises(ValueError, match=r"shop\.csv: the names of the columns are not UTF-8 text; save"):
+        list(read_documents(path))
+    lines = tmp_path / "shop.jsonl"
+    lines.write_bytes('{"id": 1}\n{"id": 2}\n'.encode("utf-8-sig"))
+    assert list(read_documents(lines)) == [{"id": 1}, {"id": 2}]
+
+
 def test_parquet(tmp_path):
     polars.DataFrame([*ROWS, {"id": "c", "title": None, "price": None}]).write_parquet(tmp_path / "a.parquet")
     assert list(read_documents(tmp_path / "a.parquet")) == [*ROWS, {"id": "c"}]

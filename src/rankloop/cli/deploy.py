@@ -114,4 +114,4 @@ def _ranker(path: Path, engine: "Engine") -> "Ranker":
 
 
 def _lines(path: Path) -> list[str]:
-    return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return [line for line in path.read_text(encoding="utf-8-sig").split("\n") if line.strip()]

@@ -52,7 +52,7 @@ def export(
         takes = ", ".join(f"--{option}" for option in taken) or "none"
         raise ValueError(f"{to} does not take {', '.join(wrong)}; its options are {takes}")
     if features is not None:
-        given["features"] = features.read_text(encoding="utf-8").split("\n")
+        given["features"] = features.read_text(encoding="utf-8-sig").split("\n")
         while given["features"] and not given["features"][-1].strip():
             given["features"].pop()
     getattr(rankers, f"to_{to}")(rankers.load(model_file(model)), out, **given)

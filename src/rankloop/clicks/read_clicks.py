@@ -57,7 +57,7 @@ def read_clicks(
         with explained(source, format), Faults(source, on_error, skipped).summed_up() as faults:
             if source.is_file():
                 check_table(source, kind, largest)
-            if faults.skips and kind != "parquet":
+            if (faults.skips and kind != "parquet") or (kind == "jsonl" and _marked(source)):
                 log = ClickLog.from_frame(exploded(frame_of_lines(source, kind, faults)))
             else:
                 rows = _rows(source) if kind == "parquet" else None
@@ -94,6 +94,14 @@ def _format_of(path: Path) -> str | None:
             f"{path} is one of the two files of UBI; read both with clicks.read_ubi(queries, events)"
         )
     return "metarank" if kind == "clicks.metarank" else None
+
+
+def _marked(path: Path) -> bool:
+    """Whether a file begins with a byte order mark, with which it is no JSON to polars."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(3) == b"\xef\xbb\xbf"
 
 
 def _rows(path: Path) -> int | None:

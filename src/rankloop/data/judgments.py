@@ -11,7 +11,7 @@ from typing import Any
 from rankloop._atomic import replacing
 from rankloop._names import one_of
 from rankloop.data.files.records import Faults
-from rankloop.data.files.whole import pack, read_whole
+from rankloop.data.files.whole import as_text, pack, read_whole
 from rankloop.data.judging.forms import READERS, WRITERS, form_of
 from rankloop.data.judgment import Judgment
 from rankloop.data.qrels import Qrels
@@ -142,10 +142,7 @@ def read_judgments(
     >>> read_judgments(path).to_qrels().to_dict()
     {'red shoes': {'17': 3.0}}
     """
-    try:
-        text = read_whole(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text ({error}); convert the file to UTF-8") from None
+    text = as_text(read_whole(path), path)
     form = form_of(text) if format is None else one_of("format", format, READERS)
     if form is None:
         raise ValueError(

@@ -13,7 +13,7 @@ from rankloop._names import one_of
 from rankloop._warn import warn
 from rankloop.data.answers.logged import Row, UnloggedError, logged
 from rankloop.data.files.records import Faults
-from rankloop.data.files.whole import read_whole
+from rankloop.data.files.whole import as_text, read_whole
 from rankloop.data.qrels import Qrels
 from rankloop.data.ranking_dataset import RankingDataset
 
@@ -148,7 +148,7 @@ def _values(answers: Answers, faults: Faults) -> Iterator[Any]:
     if isinstance(answers, Mapping):
         yield answers
     elif isinstance(answers, str | Path):
-        text = read_whole(answers).decode()
+        text = as_text(read_whole(answers), answers)
         try:
             yield parse_json(text)
         except json.JSONDecodeError:

@@ -14,6 +14,7 @@ from typing import IO, Any, NamedTuple
 from rankloop._extras import require
 from rankloop._json import parse_json
 from rankloop.data.files.frames import read_by_polars
+from rankloop.data.files.text import LONGEST_LINE
 from rankloop.search.field import Field
 
 __all__ = ["Unreadable", "read_documents"]
@@ -71,10 +72,13 @@ def read_documents(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[str]]:
-    """The file as text; bytes that are not UTF-8 become halves of surrogate pairs, see `_is_text`."""
+    """The file as text; bytes that are not UTF-8 become halves of surrogate pairs, see `_is_text`.
+
+    A byte order mark, which spreadsheets write, is no part of the first column's name.
+    """
     opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} is damaged or cut short ({error}); compress it again") from None
@@ -106,8 +110,11 @@ def _json_lines(path: Path) -> Iterator[Document | Unreadable]:
 def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Document | Unreadable]:
     numbers = {name for name, field in fields.items() if field.kind == "number"}
     vectors = {name for name, field in fields.items() if field.kind == "vector"}
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # of the process: texts may be long
     with _opened(path) as file:
         rows = csv.DictReader(file, delimiter=delimiter)
+        if not all(map(_is_text, rows.fieldnames or ())):
+            raise ValueError(f"{path.name}: the names of the columns are not UTF-8 text; save it as UTF-8")
         while True:
             try:
                 row = next(rows)

@@ -142,7 +142,7 @@ def read_names(path: Path) -> list[str]:
     """One name on a line, in the order of the features; or a number and a name, as in XGBoost's maps."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file of feature names {path}")
-    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
     lines = [line for line in lines if line and not line.startswith("#")]
     if not lines:
         raise ValueError(f"{path} is empty; it should hold the name of a feature on each line")

@@ -42,7 +42,7 @@ def frame_of_lines(path: Path, kind: str, faults: Faults) -> Any:
 
 
 def _json_lines(path: Path, faults: Faults) -> Iterator[str]:
-    with path.open(encoding="utf-8", errors="replace") as file:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue

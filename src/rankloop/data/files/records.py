@@ -12,12 +12,13 @@ from rankloop._names import one_of
 from rankloop._warn import warn
 from rankloop.data.files.text import TextSource
 
-__all__ = ["Faults", "Records", "json_records", "numbered_lines"]
+__all__ = ["HALF", "Faults", "Records", "is_writable", "json_records", "may_hold_halves", "numbered_lines"]
 
 Records = str | Path | Iterable[Mapping[str, Any]]
 
 _BLOCK = 1 << 20
 _BULK = {"index", "create", "update", "delete"}  # the lines between documents in the body of a bulk request
+HALF = "a text holds half a letter (a surrogate without its pair), which no file can hold"
 SHOWN = 5  # reasons in a warning, the most frequent ones
 
 
@@ -90,13 +91,34 @@ def json_records(source: Records, faults: Faults) -> Iterator[tuple[int, Mapping
     [(1, {'a': 1})]
     """
     number = 0
-    for found in _values(source, faults) if isinstance(source, str | Path) else source:
+    values = _values(source, faults) if isinstance(source, str | Path) else ((one, False) for one in source)
+    for found, escaped in values:
         for record in _unwrapped(found):
             number += 1
-            if isinstance(record, Mapping):
-                yield number, record
-            else:
+            if not isinstance(record, Mapping):
                 faults(number, "record", f"wanted a JSON object, got {str(record)[:40]!r}", "correct it")
+            elif escaped and not is_writable(record):
+                faults(number, "record", HALF, "correct or drop it")
+            else:
+                yield number, record
+
+
+def may_hold_halves(text: str) -> bool:
+    """Whether JSON has an escape of a surrogate, of which one alone is no letter: see `is_writable`."""
+    return "\\ud" in text or "\\uD" in text
+
+
+def is_writable(value: Any) -> bool:
+    """Whether all texts of a JSON value are Unicode; programs that cut texts can leave half a letter.
+
+    >>> is_writable({"query": "t\\u00fcr"}), is_writable({"query": chr(0xD83D)})
+    (True, False)
+    """
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def numbered_lines(path: str | Path, faults: Faults) -> Iterator[tuple[int, str]]:
@@ -111,13 +133,14 @@ def numbered_lines(path: str | Path, faults: Faults) -> Iterator[tuple[int, str]
             for line in bytes(memoryview(buffer)[:end]).split(b"\n")[:-1]:
                 number += 1
                 try:
-                    yield number, line.decode()
+                    text = line.decode()
+                    yield number, text.removeprefix("\ufeff") if number == 1 else text
                 except UnicodeDecodeError:
                     faults.line(number, "is not UTF-8 text", "convert the file to UTF-8")
 
 
-def _values(path: str | Path, faults: Faults) -> Iterator[Any]:
-    """The JSON values of a file: one on each line, or one over all lines."""
+def _values(path: str | Path, faults: Faults) -> Iterator[tuple[Any, bool]]:
+    """The JSON values of a file, one on each line, or one over all lines; and if they may hold halves."""
     lines = numbered_lines(path, faults)
     for number, line in lines:
         if not line.strip():
@@ -130,22 +153,23 @@ def _values(path: str | Path, faults: Faults) -> Iterator[Any]:
                 continue
             rest = [(number, line), *lines]
             try:
-                yield parse_json("\n".join(text for _, text in rest))
-            except json.JSONDecodeError as whole:
+                whole = "\n".join(text for _, text in rest)
+                yield parse_json(whole), may_hold_halves(whole)
+            except json.JSONDecodeError as wrong:
                 if not faults.skips:
                     raise ValueError(
-                        f"{path} is neither JSON nor JSON lines ({whole}); write one object per line, or "
+                        f"{path} is neither JSON nor JSON lines ({wrong}); write one object per line, or "
                         "an array"
                     ) from None
                 yield from _single(rest, faults)
             return
-        yield found
+        yield found, may_hold_halves(line)
 
 
-def _single(lines: Iterable[tuple[int, str]], faults: Faults) -> Iterator[Any]:
+def _single(lines: Iterable[tuple[int, str]], faults: Faults) -> Iterator[tuple[Any, bool]]:
     for number, line in lines:
         try:
-            yield parse_json(line or "[]")
+            yield parse_json(line or "[]"), may_hold_halves(line)
         except json.JSONDecodeError as error:
             faults.line(number, f"is not JSON: {error}")
 

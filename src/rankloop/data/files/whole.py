@@ -6,7 +6,7 @@ from pathlib import Path
 from rankloop.data.files.bound import check_bound
 from rankloop.data.files.text import TextSource
 
-__all__ = ["pack", "read_whole"]
+__all__ = ["as_text", "pack", "read_whole"]
 
 _BLOCK = 4 << 20
 
@@ -26,6 +26,17 @@ def read_whole(path: str | Path, *, largest: int | None = None) -> bytes:
             total += end
             check_bound(path, source.size, total, largest, "its text, unpacked,")
             parts.append(bytes(memoryview(buffer)[:end]))
+
+
+def as_text(content: bytes, path: str | Path) -> str:
+    """The text of a file; one that is not UTF-8 is refused, with the place of the first wrong byte."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+        raise ValueError(
+            f"{path}, line {line}: byte {byte:#04x} is not UTF-8 text; convert the file to UTF-8"
+        ) from None
 
 
 def pack(content: bytes, path: str | Path) -> bytes:

@@ -63,5 +63,5 @@ def form_of(text: str) -> str | None:
     for form, columns in _COLUMNS.items():
         if columns <= header:
             return form
-    fields = line.split()
+    fields = tables.between_blanks(line)
     return "trec" if len(fields) == 4 and re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?", fields[3], re.I) else None

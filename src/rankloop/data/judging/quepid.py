@@ -6,7 +6,7 @@ from math import isnan, nan
 from typing import Any
 
 from rankloop._json import parse_json
-from rankloop.data.files.records import Faults
+from rankloop.data.files.records import HALF, Faults, is_writable, may_hold_halves
 from rankloop.data.judging.tables import number
 from rankloop.data.judgment import Judgment
 
@@ -25,6 +25,8 @@ def parsed(text: str, faults: Faults) -> dict[str, Any]:
         raise ValueError(f"{faults.source} is not JSON: {error}; export it again") from None
     if not isinstance(whole, dict):
         raise ValueError(f"{faults.source}: wanted a JSON object, got {text.lstrip()[:40]!r}")
+    if may_hold_halves(text) and not is_writable(whole):
+        raise ValueError(f"{faults.source}: {HALF}; correct it")
     return whole
 
 

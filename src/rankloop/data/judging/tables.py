@@ -11,6 +11,7 @@ from rankloop.data.files.records import Faults
 from rankloop.data.judgment import Judgment
 
 __all__ = [
+    "between_blanks",
     "letters",
     "number",
     "read_basic",
@@ -55,6 +56,15 @@ def letters(name: str) -> str:
     return "".join(one for one in name.lower() if one.isalnum())
 
 
+def between_blanks(line: str) -> list[str]:
+    """The fields of a line of TREC: as in `read_qrels`, only blanks of ASCII are between them.
+
+    >>> between_blanks("q1 0 d\u00a07 2")
+    ['q1', '0', 'd\\xa07', '2']
+    """
+    return [field.decode() for field in line.encode().split()]
+
+
 def spelled(rating: float) -> str:
     """Whole ratings without a point; nothing for those that are missing."""
     if isnan(rating):
@@ -65,7 +75,7 @@ def spelled(rating: float) -> str:
 def read_trec(text: str, faults: Faults) -> Read:
     rows = []
     for at, line in enumerate(text.split("\n"), 1):
-        fields = line.split()
+        fields = between_blanks(line)
         if not fields:
             continue
         if len(fields) != 4:
@@ -79,7 +89,7 @@ def read_trec(text: str, faults: Faults) -> Read:
 
 def write_trec(rows: Sequence[Judgment], name: str, details: Mapping[str, Any]) -> str:
     return "".join(
-        f"{query} 0 {row.docid} {spelled(row.rating)}\n" for query, row in _with_ids(rows, " \t\r\n", "trec")
+        f"{query} 0 {row.docid} {spelled(row.rating)}\n" for query, row in _with_ids(rows, r"\s", "trec")
     )
 
 
@@ -94,7 +104,8 @@ def read_beir(text: str, faults: Faults) -> Read:
 
 def write_beir(rows: Sequence[Judgment], name: str, details: Mapping[str, Any]) -> str:
     lines = [
-        f"{query}\t{row.docid}\t{spelled(row.rating)}\n" for query, row in _with_ids(rows, "\t\r\n", "beir")
+        f"{query}\t{row.docid}\t{spelled(row.rating)}\n"
+        for query, row in _with_ids(rows, r"[\t\r\n]", "beir")
     ]
     return "query-id\tcorpus-id\tscore\n" + "".join(lines)
 
@@ -192,6 +203,7 @@ def _rows(
     text: str, delimiter: str, wanted: Sequence[str], faults: Faults
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table with their numbers (the header is 1); columns go by name, see `letters`."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # of the process: whole documents are cells
     lines = io.StringIO(text, newline="")
     if delimiter == "\t":
         table = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
@@ -252,7 +264,7 @@ def _with_ids(rows: Sequence[Judgment], breaks: str, form: str) -> Iterator[tupl
         if not row.rated:
             continue
         for one, what in ((query, "query id"), (row.docid, "document id")):
-            if set(one) & set(breaks) or not one.strip():
+            if re.search(breaks, one) or not one.strip():
                 raise ValueError(
                     f"{what} {one!r} cannot be written as {form!r}, where blanks end an id; rename it, or "
                     "choose another format"
