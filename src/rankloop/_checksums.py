@@ -10,7 +10,7 @@ from typing import Any
 
 from rankloop._json import parse_json
 
-__all__ = ["BLOCK", "checked_json", "damaged_at", "file_sums", "is_whole", "signed_json"]
+__all__ = ["BLOCK", "checked_json", "damaged_at", "file_hash", "file_sums", "signed_json"]
 
 BLOCK = 1 << 20  # bytes of a file that share a checksum
 _SIGNED = re.compile(r',\n "digest": "([0-9a-f]{32})"\n}\n\Z')
@@ -34,9 +34,10 @@ def damaged_at(path: Path, sums: Sequence[int]) -> int | None:
     return None
 
 
-def is_whole(path: Path, sums: Sequence[int]) -> bool:
-    """Whether a file is as it was written."""
-    return damaged_at(path, sums) is None
+def file_hash(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def signed_json(content: Mapping[str, Any]) -> str:

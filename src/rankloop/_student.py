@@ -1,11 +1,16 @@
-"""Quantiles of Student's t. SciPy has them too, but takes a tenth of a second to load."""
+"""The confidence of an interval, and quantiles of Student's t (SciPy's take a tenth of a second to load)."""
 
 import math
 from statistics import NormalDist
 
-__all__ = ["student_quantile"]
+__all__ = ["check_confidence", "student_quantile"]
 
 _MANY = 1000.0  # degrees of freedom from which the series below is exact to the last digits
+
+
+def check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence lies between 0 and 1, got {confidence}; 0.95 is usual")
 
 
 def student_quantile(freedom: float, share: float) -> float:

@@ -314,7 +314,7 @@ def test_a_task_that_always_kills_its_worker_ends_the_job(tmp_path, shards, rank
     with pytest.raises(cluster.LostWorkerError, match=r"died 1 times .* the same call resumes"):
         cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2)
     assert not (tmp_path / "scores" / "writer.json").exists()
-    with pytest.raises(ValueError, match="run the same job again to go on"):
+    with pytest.raises(ValueError, match="run the same job again to continue"):
         open_shards(tmp_path / "scores")
     monkeypatch.setattr(_local._Process, "ready", ready)
     assert cluster.predict(rankers["linear"], shards, tmp_path / "scores", workers=2).n_rows == shards.n_rows

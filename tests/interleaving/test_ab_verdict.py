@@ -244,7 +244,7 @@ def test_an_arm_without_pages_is_undecided():
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], planned=20), "100 or more, got 20"),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], before=[1]), "before needs one value per page"),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], share=1), "share lies in"),
-        (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], confidence=95), "confidence lies in"),
+        (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], confidence=95), "confidence lies between"),
     ],
 )
 def test_mistakes_are_named(call, message):

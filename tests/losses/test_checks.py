@@ -36,6 +36,11 @@ def test_a_trained_linear_lambdarank_is_a_local_optimum_and_its_start_is_not(see
     assert not test(np.array([0.1, -1.0, 1.0]), grain=1e-3, directions=50).holds
 
 
+def test_a_confidence_in_per_cent_is_an_error():
+    with pytest.raises(ValueError, match="confidence lies between 0 and 1, got 99"):
+        local_optimum(lambda w: w, [1.0], lambda s: 0.0, confidence=99)
+
+
 def test_lambdas_are_symmetric_within_a_sort_and_normalised_ones_are_not():
     scores, labels = [0.3, 1.2, -0.4, 0.9, 2.0], [1, 0, 3, 0, 2]
     for metric in ("ndcg", "dcg", "err", "map", "mrr", "arp"):

@@ -10,11 +10,11 @@ import pytest
 import zstandard
 from typer.testing import CliRunner
 
-from rankloop._checksums import checked_json, signed_json
+from rankloop._checksums import checked_json, file_hash, signed_json
 from rankloop.cli import app
 from rankloop.search import Index
 from rankloop.serve import Service
-from rankloop.serve.backup.make import make_backup, sum_of
+from rankloop.serve.backup.make import make_backup
 from rankloop.serve.backup.restore import check_backup, restore_backup
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
@@ -150,7 +150,7 @@ def signed_again(made):
     content = checked_json((made / "backup.json").read_text(), signed=True)
     names = [str(path.relative_to(made)) for path in sorted(made.rglob("*")) if path.is_file()]
     files = {
-        name: {"bytes": (made / name).stat().st_size, "sha256": sum_of(made / name)}
+        name: {"bytes": (made / name).stat().st_size, "sha256": file_hash(made / name)}
         for name in names
         if name != "backup.json"
     }
@@ -176,7 +176,7 @@ def test_a_made_up_backup_copies_nothing_from_elsewhere(made, tmp_path):
     restore_backup(made, config(tmp_path / "new"))
     assert not (tmp_path / "new" / "shop.serve" / "unlisted").exists()
     content = checked_json((made / "backup.json").read_text(), signed=True)
-    key = {"bytes": 13, "sha256": sum_of(tmp_path / "private" / "key")}
+    key = {"bytes": 13, "sha256": file_hash(tmp_path / "private" / "key")}
     for files in ({"home/../../private/key": key}, {str(tmp_path / "private" / "key"): key}):
         (made / "backup.json").write_text(signed_json({**content, "files": files}))
         with pytest.raises(ValueError, match="missing from the backup"):

@@ -132,11 +132,13 @@ def test_more_exposure_than_allowed_is_no_gain():
     assert change[1] == pytest.approx(0.0)
 
 
-def test_bad_scores_are_an_error():
+def test_bad_options_are_an_error():
     drawn = World(queries=40, sessions=400, seed=1).draw()
     ranker = LinearRanker().fit(drawn.train)
     with pytest.raises(ValueError, match="one finite number per row"):
         proximal(drawn.log, drawn.train, ranker, ranker, curve=np.ones(10), scores=[1.0])
+    with pytest.raises(ValueError, match="confidence lies between 0 and 1, got 95"):
+        proximal(drawn.log, drawn.train, ranker, ranker, curve=np.ones(10), confidence=95)
 
 
 def test_learn_beside_the_logged_ranker():

@@ -133,13 +133,12 @@ _READERS: dict[str, Callable[[Path], str]] = {
 
 def _store(folder: Path) -> str:
     """The folder of a service: its database, its models, and what waits on disk for the database."""
-    import hashlib
 
-    from rankloop._checksums import checked_json
+    from rankloop._checksums import checked_json, file_hash
     from rankloop.serve.events.segments import SUFFIX, is_torn
     from rankloop.serve.secret import read_secret
 
-    said = [_database(folder / "events.db")] if (folder / "events.db").exists() else []
+    parts = [_database(folder / "events.db")] if (folder / "events.db").exists() else []
     if (folder / "secret").exists():
         read_secret(folder / "secret")
     serving = folder / "serving.json"
@@ -150,16 +149,15 @@ def _store(folder: Path) -> str:
             raise ValueError(f"{serving} is damaged ({error}); delete it, it is written again") from None
     models = sorted((folder / "models").glob("*.zip"))
     for model in models:
-        with model.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != model.stem:
-                raise ValueError(f"{model} is damaged: its hash is not its name; register the model again")
+        if file_hash(model) != model.stem:
+            raise ValueError(f"{model} is damaged: its hash is not its name; register the model again")
     waiting = sorted((folder / "spool").glob(f"*{SUFFIX}"))
     for path in waiting:
         if is_torn(path.read_bytes()):
             raise ValueError(
                 f"{path} has a damaged or unfinished record, which is skipped; the others will be stored"
             )
-    return ", ".join([*said, f"{len(models)} whole models", f"{len(waiting)} whole files that wait"])
+    return ", ".join([*parts, f"{len(models)} whole models", f"{len(waiting)} whole files that wait"])
 
 
 def _database(path: Path) -> str:

@@ -201,8 +201,8 @@ def _print_json(
             }
             | ({"explain": parts} if explain else {})
         )
-    said = {"query": (found.query.typed or found.query).text, "understood": found.query.understood}
-    print(dumps({**said, "matches": found.matches, "facets": counts, "hits": hits}))
+    about = {"query": (found.query.typed or found.query).text, "understood": found.query.understood}
+    print(dumps({**about, "matches": found.matches, "facets": counts, "hits": hits}))
 
 
 def _print_page(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankloop._arrays import Floats
+from rankloop._student import check_confidence
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.columns.wilson import wilson
@@ -29,8 +30,7 @@ def judge(
     >>> round(row.rating, 4), round(row.low, 4), round(row.high, 4)
     (0.6667, 0.2077, 0.9385)
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, as in 0.95, got {confidence}")
+    check_confidence(confidence)
     if isinstance(model, ClickLabels):
         unknown = np.full(len(model), np.nan)
         pairs, values, low, high, shown = model.pairs, model.values, unknown, unknown, model.impressions

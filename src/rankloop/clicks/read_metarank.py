@@ -97,7 +97,7 @@ def write_metarank(log: ClickLog, path: str | Path) -> None:
     if not whole.all():
         page = int(log.row_page[int((~whole).argmax())])
         raise ValueError(
-            f"the page of session {log.sessions[page]} lacks some positions, which Metarank cannot say; "
+            f"the page of session {log.sessions[page]} lacks some positions, and Metarank has no gaps; "
             "select whole pages, or use write_ubi"
         )
     sessions = [str(one) for one in log.sessions.tolist()]

@@ -174,9 +174,9 @@ def _add_event(
             return faults(number, "event_attributes.position.ordinal", problem, "drop one of the events")
         page.ranks.setdefault(str(document), ordinal)
     page.actions.setdefault(str(document), set()).add(action)
-    said = _finite(details.get("dwell_time", details.get("dwell")))
-    if said is not None and said >= 0:
-        page.dwell[str(document)] = max(said, page.dwell.get(str(document), 0.0))
+    seconds = _finite(details.get("dwell_time", details.get("dwell")))
+    if seconds is not None and seconds >= 0:
+        page.dwell[str(document)] = max(seconds, page.dwell.get(str(document), 0.0))
     worth = _finite(details.get("conversion"))
     if worth is not None:
         page.worth[str(document)] = page.worth.get(str(document), 0.0) + worth

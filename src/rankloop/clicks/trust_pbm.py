@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rankloop._arrays import Floats
+from rankloop._student import check_confidence
 from rankloop.clicks.click_log import ClickLog
 from rankloop.clicks.click_model import ClickModel
 from rankloop.clicks.fitting.behaviour import Behaviour
@@ -60,8 +61,7 @@ class TrustPBM(ClickModel):
         They are estimated from covariances of clicks on documents that moved, not by the likelihood, whose
         slopes are pulled by documents with few clicks: compare `alpha` with them.
         """
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence lies between 0 and 1, as in 0.95, got {confidence}")
+        check_confidence(confidence)
         return slopes_of(log, confidence, seed)
 
     def _problem(self, seen: Evidence) -> Problem:

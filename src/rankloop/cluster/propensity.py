@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from rankloop._names import one_of
 from rankloop.clicks import Aggregate, ClickLog
 from rankloop.clicks.aggregate import counted, light, merged
-from rankloop.clicks.intervention import FairPairs, Shuffle, Swap, intervention
 from rankloop.cluster.backends.backend import over
 from rankloop.cluster.backends.in_order import InOrder
 from rankloop.cluster.backends.inputs import each, shards_of
 from rankloop.data import RankingDataset
 from rankloop.data.shards.shards import Shards
 from rankloop.propensity import Propensity
-from rankloop.propensity.estimate import ESTIMATORS, JOINT
+from rankloop.propensity.estimate import ESTIMATORS, JOINT, experiment_of
 from rankloop.propensity.fair_pairs import FairPairsEstimator
 from rankloop.propensity.fitting.bootstrap import DRAWS, HashedGroups
 from rankloop.propensity.fitting.sums import Estimator, Sums, merge
@@ -34,7 +33,6 @@ _BY_SHARD: dict[str, Callable[[int], Estimator]] = {
     "fair_pairs": FairPairsEstimator,
     "harvest": HarvestEstimator,
 }
-_EXPERIMENTS = {Shuffle: "randomized", Swap: "swap_intervention", FairPairs: "fair_pairs"}
 
 
 def propensity(
@@ -130,10 +128,8 @@ class _Total:
 def _supported(run: _Run, data: RankingDataset | None) -> str:
     """The estimator that `estimate` chooses: an experiment, documents at several ranks, or features."""
     names = {name for found in run.map(_interventions, "auto") for name in found}
-    found = {type(intervention(name)) for name in names}
-    for experiment, method in _EXPERIMENTS.items():
-        if experiment in found:
-            return method
+    if (experiment := experiment_of(names)) is not None:
+        return experiment
     if data is not None and not any(run.map(_several_ranks, "auto")):
         return "regression_em"
     return "harvest"

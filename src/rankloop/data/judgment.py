@@ -9,7 +9,7 @@ __all__ = ["Judgment"]
 
 
 class Judgment(NamedTuple):
-    """What one rater said of one document for one query.
+    """The judgment of one rater on one document for one query.
 
     `rating` is nan for a document that is not rated (an empty `docid` stands for a query without any).
     `qid` is the id of the query where a tool has one, `query` its text. `low` and `high` are the ends of an

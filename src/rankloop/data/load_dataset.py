@@ -102,7 +102,7 @@ def load_dataset(path: str | Path, *, mmap: bool = True, verify: bool | None = N
         raise ValueError(f"{folder}/offsets.npy does not match the {rows} rows; {_AGAIN}")
     names = manifest.get("feature_names")
     if not isinstance(names, list | None) or (names and not all(isinstance(one, str) for one in names)):
-        raise ValueError(f"{folder / _MANIFEST} is damaged: its feature names are no texts; {_AGAIN}")
+        raise ValueError(f"{folder / _MANIFEST} is damaged: its feature names are not texts; {_AGAIN}")
     dataset = RankingDataset._trusted(
         **{**arrays, "offsets": offsets},
         pairs=_pairs(folder, manifest),

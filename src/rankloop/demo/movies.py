@@ -25,13 +25,13 @@ _FEATURES = (
 )
 
 
-def collect(path: Path, *, searches: int = SEARCHES, download: bool = False, seed: int = 0) -> Collection:
+def collect(path: Path, *, download: bool = False) -> Collection:
     """The collection, with an index at `path`; it is downloaded only if `download` says so."""
     if download:
         catalog.get("msrd-movies")
     corpus = catalog.load("msrd-movies")
     graded = _graded(corpus)
-    chosen = np.random.default_rng(seed).permutation(sorted(graded))[:searches].tolist()
+    chosen = np.random.default_rng(0).permutation(sorted(graded))[:SEARCHES].tolist()
     return Collection(
         name="movies",
         title="Search movies",

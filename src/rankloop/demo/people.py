@@ -17,6 +17,7 @@ from rankloop.serve.events.store import Store
 __all__ = ["clicks_on", "documents_of", "put_people", "shown_pages"]
 
 _AT_ONCE = 2000  # pages in one transaction
+_SECONDS = 14 * 86_400.0  # within which people searched
 _CLICK_AFTER = 3.0  # seconds of reading per rank before a click
 
 
@@ -26,17 +27,16 @@ def put_people(
     data: RankingDataset,
     *,
     version: str,
-    days: float = 14.0,
     now: float | None = None,
     seed: int = 0,
 ) -> int:
-    """Record the pages of a simulated log as if shown within the last `days`; gives how many were new."""
+    """Record the pages of a simulated log as if shown within the last two weeks; gives how many were new."""
     pages: list[ShownPage] = []
     events: list[Event] = []
     new = 0
     until = time.time() if now is None else now
     for page, clicks in shown_pages(
-        log, data, version=version, since=until - 86_400 * days, until=until, seed=seed
+        log, data, version=version, since=until - _SECONDS, until=until, seed=seed
     ):
         pages.append(page)
         events += clicks

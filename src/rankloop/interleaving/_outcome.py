@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from rankloop._student import check_confidence
+
 __all__ = ["Outcome", "error_rate"]
 
 
@@ -36,6 +38,5 @@ class Outcome:
 
 def error_rate(confidence: float) -> float:
     """1 - confidence, checked."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies in (0, 1), got {confidence}")
+    check_confidence(confidence)
     return 1 - confidence

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
+from rankloop._student import check_confidence
 from rankloop.losses.loss import Loss
 from rankloop.losses.loss import loss as find
 
@@ -50,6 +51,7 @@ def local_optimum(
     """
     from scipy.stats import beta
 
+    check_confidence(confidence)
     at = np.asarray(weights, dtype=np.float64)
     rng = np.random.default_rng(seed)
     here, raised, largest = metric(score(at)), 0, 0.0

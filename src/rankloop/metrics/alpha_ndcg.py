@@ -1,4 +1,4 @@
-"""NDCG that pays less for what was said before."""
+"""NDCG in which a subtopic counts less with every document that has it."""
 
 import numpy as np
 from numpy.typing import ArrayLike

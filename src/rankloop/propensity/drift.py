@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2, f, norm, t
 
+from rankloop._student import check_confidence
 from rankloop.clicks import Aggregate, ClickLog
 from rankloop.propensity.estimate import estimate
 from rankloop.propensity.propensity import Propensity
@@ -60,8 +61,7 @@ def drift(
     >>> drift(Propensity.given([1, 0.8, 0.7, 0.6]), log).ranks
     (2, 3, 4)
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, such as 0.99, got {confidence}")
+    check_confidence(confidence)
     if isinstance(new, Propensity):
         fresh = new
     else:

@@ -1,6 +1,6 @@
 """The best propensity curve that a log supports."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from rankloop.propensity.randomized import randomized
 from rankloop.propensity.regression_em import regression_em
 from rankloop.propensity.swap_intervention import swap_intervention
 
-__all__ = ["ESTIMATORS", "EXPERIMENTS", "JOINT", "estimate"]
+__all__ = ["ESTIMATORS", "EXPERIMENTS", "JOINT", "estimate", "experiment_of"]
 
 ESTIMATORS: dict[str, Callable[..., Propensity]] = {
     one.__name__: one
@@ -51,13 +51,17 @@ def estimate(
     return ESTIMATORS[chosen](log, **options)
 
 
+def experiment_of(names: Iterable[str]) -> str | None:
+    """The best estimator for the experiments of a log, by their names; None where it has none."""
+    kinds = {type(intervention(name)) for name in names}
+    return next((method for kind, method in EXPERIMENTS.items() if kind in kinds), None)
+
+
 def _supported(log: ClickLog | Aggregate, data: RankingDataset | None) -> str:
     if isinstance(log, ClickLog) and log.page_intervention is not None:
-        present = log.page_intervention.table[np.unique(log.page_intervention.code)]
-        kinds = {type(intervention(text)) for text in present}
-        for kind, method in EXPERIMENTS.items():
-            if kind in kinds:
-                return method
+        names = log.page_intervention.table[np.unique(log.page_intervention.code)]
+        if (experiment := experiment_of(names)) is not None:
+            return experiment
     if data is not None:
         counts = aggregate(log) if isinstance(log, ClickLog) else log
         if len(counts) == len(counts.names.query):  # every document was shown at one rank only

@@ -24,7 +24,7 @@ __all__ = ["Propensity"]
 
 FORMAT = 1
 FEW = 30  # units, below which an interval is rough
-STOPS = 0.05  # p-value, below which people are said to stop reading
+STOPS = 0.05  # p-value, below which people stop reading
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,8 +208,8 @@ class Propensity:
                 f"clicks are fewer below attractive results (p = {self.stopping:.2g}): people stop "
                 "reading, and no curve by rank describes them; unbiased.learn compares models of both kinds"
             )
-        said = None if self.trust is None else self.trust.warning(self)
-        return found if said is None else [*found, said]
+        warning = None if self.trust is None else self.trust.warning(self)
+        return found if warning is None else [*found, warning]
 
 
 def _falling(values: Floats, weights: Floats) -> Floats:

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.stats import t as student
 
 from rankloop._arrays import Bools, Floats
+from rankloop._student import check_confidence
 from rankloop._warn import warn
 from rankloop.clicks import ClickLog
 from rankloop.propensity.by_layout import one_layout
@@ -93,8 +94,7 @@ def trust_bias(
     >>> [trust_bias(simulate(data, user=user, **pages)).found for user in ("pbm", "trust")]
     [False, True]
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, as in 0.95, got {confidence}")
+    check_confidence(confidence)
     log, _ = one_layout(log, layout)
     found = _tested(log, confidence, seed)
     if found is None:
@@ -108,9 +108,9 @@ def trust_bias(
 def with_trust(log: ClickLog, curve: Propensity, seed: int) -> Propensity:
     """The curve with what its log says of trust, and a warning where that matters."""
     found = _tested(log, 0.95, seed)
-    said = None if found is None else found.warning(curve)
-    if said is not None:
-        warn(said, TrustWarning)
+    warning = None if found is None else found.warning(curve)
+    if warning is not None:
+        warn(warning, TrustWarning)
     return replace(curve, trust=found)
 
 

@@ -76,7 +76,7 @@ class LambdaMART(Ranker):
 
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
     _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "device", "init"})
-    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", "lightgbm", "xgboost", "catboost")
+    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", *BACKENDS)
 
     trees: int = 500
     leaves: int = 31

@@ -63,7 +63,8 @@ def ndcg_picture(
     )
     if not len(points) == len(grades) == len(names):
         raise ValueError(
-            f"got {len(points)} scores, {len(grades)} labels and {len(names)} documents; all must be as many"
+            f"got {len(points)} scores, {len(grades)} labels and {len(names)} documents; "
+            "give the same number of each"
         )
     if not np.isfinite(points).all() or not np.isfinite(grades).all() or (grades < 0).any():
         raise ValueError("scores must be finite and labels finite and >= 0 to draw a list")

@@ -27,7 +27,7 @@ class Deadline:
 
     def __init__(self, seconds: float = math.inf) -> None:
         if not seconds > 0:
-            raise ValueError(f"a deadline is some seconds above 0 away, got {seconds}")
+            raise ValueError(f"a deadline is a number of seconds above 0, got {seconds}")
         self.seconds = seconds
         self._end = time.monotonic() + seconds
         self._cancelled = False

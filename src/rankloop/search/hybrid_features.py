@@ -35,8 +35,8 @@ def hybrid_features(
     vectors = [name for name, field in fields.items() if field.kind == "vector" and name in known]
     if not vectors:
         raise ValueError(
-            "no vector field has an encoder, so no meaning to weigh; give encoders={field: encoder}, "
-            "or make the index with encoder=..."
+            "no vector field has an encoder, so there is no similarity to weight; "
+            "give encoders={field: encoder}, or make the index with encoder=..."
         )
     names = [
         *(f"bm25({name})" for name in index.snapshot.text_fields),

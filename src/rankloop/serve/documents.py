@@ -64,7 +64,7 @@ class Documents:
             return self._items(documents, target.change, known=target.known(ids))
 
     def delete(self, ids: Sequence[str]) -> list[DocumentItem]:
-        """Delete documents by id; one that is not there is said to be absent."""
+        """Delete documents by id; one that is not there is reported as absent."""
         given = list(dict.fromkeys(ids))
         with self._target() as target:
             there = target.known(given)

@@ -175,6 +175,6 @@ def _warnings(
     hidden = float((new * pages)[never].sum() / max(float((new * pages).sum()), 1e-300))
     if hidden > HIDDEN:
         yield (
-            f"{hidden:.0%} of what the new ranking lets people see was never shown: nothing can be said "
+            f"{hidden:.0%} of what the new ranking lets people see was never shown: nothing is known "
             "about it, and it counts as 0"
         )

@@ -26,7 +26,7 @@ __all__ = ["FEW", "CounterfactualEstimate", "Evaluator", "Scorer", "counterfactu
 FEW = 20  # with fewer queries the spread between queries is not estimated well
 LEAST = 3.0  # over the root of the pages: propensities below it are raised to it by doubly_robust
 
-FROM_CURVE = 0.2  # of the variance: from there on it is said that the curve's errors and the clicks' cancel
+FROM_CURVE = 0.2  # of the variance: above, a warning says that the curve's errors and the clicks' cancel
 CURVES = 50  # samples of an uncertain propensity curve
 RESAMPLES = 200  # of the clicks, where there are too few queries to resample
 

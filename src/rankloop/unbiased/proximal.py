@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from rankloop._arrays import Floats
+from rankloop._student import check_confidence
 from rankloop.clicks import ClickLog, TrustPBM
 from rankloop.data import RankingDataset
 from rankloop.lists.discount import discount
@@ -102,6 +103,7 @@ def proximal(
     >>> proximal(log, data, bad, good, curve=1 / np.arange(1, 11))
     the logged ranker stays: no step towards the new one is better whatever people do
     """
+    check_confidence(confidence)
     counted = evidence(log, None, data)
     old = np.asarray(logged.predict(data), np.float64)
     held = np.asarray(new.predict(data) if scores is None else scores, np.float64)

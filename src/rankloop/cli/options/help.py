@@ -113,10 +113,10 @@ def in_one_sentence() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except Exception as error:
-        said = _sentence(error)
-        if said is None:
+        sentence = _sentence(error)
+        if sentence is None:
             raise
-        typer.echo(f"rankloop: {said}", err=True)
+        typer.echo(f"rankloop: {sentence}", err=True)
         raise SystemExit(2) from None
     finally:
         warnings.formatwarning = before
@@ -147,10 +147,10 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror.lower()}"
     if isinstance(error, (ValueError, OSError)):
-        said = str(error)
+        sentence = str(error)
         for theirs, ours in _SPELLED.items():
-            said = said.replace(theirs, ours)
-        return said
+            sentence = sentence.replace(theirs, ours)
+        return sentence
     if type(error).__module__.split(".")[0] in _LIBRARIES:
         return " ".join(str(error).split()) or type(error).__name__
     return None

@@ -1,6 +1,5 @@
 """Downloads that are checked, and complete or absent."""
 
-import hashlib
 import tarfile
 import urllib.error
 import urllib.request
@@ -8,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from rankloop._atomic import replacing_folder
+from rankloop._checksums import file_hash
 from rankloop._progress import progress
 from rankloop.data.catalog.entries import Entry
 
@@ -39,9 +39,7 @@ def check_files(entry: Entry, folder: Path) -> None:
         file = folder / name
         if not file.is_file():
             raise FileNotFoundError(f"{entry.name} lacks {file.name} in {folder}")
-        with open(file, "rb") as content:
-            got = hashlib.file_digest(content, "sha256").hexdigest()
-        if got != wanted:
+        if (got := file_hash(file)) != wanted:
             raise ValueError(
                 f"{file.name} of {entry.name} has sha256 {got}, but {wanted} was expected; "
                 "the file is damaged or was changed at its origin"

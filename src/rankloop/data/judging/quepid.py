@@ -89,13 +89,13 @@ def read_book(text: str, faults: Faults) -> Read:
             title=title,
             details=shared,
         )
-        said = pair.get("judgements") or []
-        if not isinstance(said, list) or not all(isinstance(one, Mapping) for one in said):
-            faults(at, "judgements", f"wanted a list of objects, got {str(said)[:60]!r}", "correct it")
+        judged = pair.get("judgements") or []
+        if not isinstance(judged, list) or not all(isinstance(one, Mapping) for one in judged):
+            faults(at, "judgements", f"wanted a list of objects, got {str(judged)[:60]!r}", "correct it")
             continue
-        if not said:
+        if not judged:
             rows.append(base)
-        for one in said:
+        for one in judged:
             rating: float | None = nan
             if one.get("rating") is not None:
                 rating = number(one["rating"], at, "rating", faults)

@@ -76,7 +76,7 @@ def _gains(documents: Mapping[str, Any], at: int, faults: Faults) -> Iterator[tu
             if gain is not None:
                 yield from ((str(document), gain) for document in value)
             continue
-        said = value.get("gain") if isinstance(value, Mapping) else value
-        gain = number(said, at, f"gain of {key!r}", faults)
+        given = value.get("gain") if isinstance(value, Mapping) else value
+        gain = number(given, at, f"gain of {key!r}", faults)
         if gain is not None:
             yield str(key), gain

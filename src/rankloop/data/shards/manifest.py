@@ -100,7 +100,7 @@ def read_manifest(store: Store) -> dict[str, Any]:
             raise FileNotFoundError(f"there is no shard folder {store.path}; write_shards() makes one")
         raise ValueError(
             f"{store.path} has no {MANIFEST}: it is not a shard folder, or its writer has not finished; "
-            "run the same job again to go on, or remove the folder"
+            "run the same job again to continue, or remove the folder"
         )
     where = store.where(MANIFEST)
     manifest = parse_manifest(

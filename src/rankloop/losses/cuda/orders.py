@@ -74,8 +74,8 @@ def _label_kernel(  # type: ignore[no-untyped-def]
         s = tl.load(scores + start + i, mask=i < n, other=0.0)
         y = tl.load(labels + start + i, mask=i < n, other=0.0)
         right = sound_rows(s, y, weights, start + i, i < n, lowest, highest, WEIGHTED)
-        _, _, told = sound_list(offsets, by_list, q, n_lists, rows, LISTED)
-        if tl.max(tl.max((~right).to(tl.int32), 1), 0) + (1 - told.to(tl.int32)) > 0:
+        _, _, sound = sound_list(offsets, by_list, q, n_lists, rows, LISTED)
+        if tl.max(tl.max((~right).to(tl.int32), 1), 0) + (1 - sound.to(tl.int32)) > 0:
             tl.store(good, 0)
     if first < n:
         own = _keys(labels, start + i, i < n, key, BITS)

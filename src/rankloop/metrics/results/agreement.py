@@ -7,6 +7,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints
 from rankloop._names import one_of
+from rankloop._student import check_confidence
 
 __all__ = ["DISTANCES", "Agreement", "grades_of", "squared_distances", "with_interval"]
 
@@ -19,7 +20,7 @@ class Agreement:
     """A measure of agreement corrected for chance, its interval, and the base rate.
 
     `value` is 1 for raters who always agree and 0 for raters who agree as often as chance; it is nan where
-    all gave one and the same grade, as nothing can be said then. `observed` is the agreement before the
+    all gave one and the same grade, as agreement is undefined then. `observed` is the agreement before the
     correction and `expected` that of chance, both from 0 to 1. `rates` has the share of each grade: where one
     of them is rare, raters agree mostly by not giving it, and `value` is low although `observed` is high.
     """
@@ -75,8 +76,7 @@ def with_interval(
     measure: Callable[[Ints], float], counts: Ints, *, confidence: float, resamples: int, seed: int
 ) -> tuple[float, float]:
     """The percentile bootstrap over items: `counts` says how many items there are of each kind."""
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, got {confidence}")
+    check_confidence(confidence)
     if resamples < 1:
         raise ValueError(f"resamples is at least 1, got {resamples}")
     total = int(counts.sum())

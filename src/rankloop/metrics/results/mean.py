@@ -6,8 +6,9 @@ import numpy as np
 
 from rankloop._arrays import Floats
 from rankloop._ratio import ratio
+from rankloop._student import check_confidence
 
-__all__ = ["FEW", "Mean", "check_confidence", "mean_of"]
+__all__ = ["FEW", "Mean", "mean_of"]
 
 FEW = 15  # queries that differ from all others, below which an interval is rough
 SKEWED = 0.2  # skewness of a mean, above which a symmetric interval is too narrow on one side
@@ -74,8 +75,3 @@ def _commonest(values: Floats) -> float:
     """The value that most queries have; what all but a few have is the commonest of the first ones too."""
     first, times = np.unique(values[: 2 * FEW].round(9), return_counts=True)
     return float(first[times.argmax()])
-
-
-def check_confidence(confidence: float) -> None:
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence lies between 0 and 1, got {confidence}; 0.95 is usual")

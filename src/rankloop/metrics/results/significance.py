@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
-from rankloop.metrics.results.mean import check_confidence, mean_of
+from rankloop._student import check_confidence
+from rankloop.metrics.results.mean import mean_of
 
 __all__ = ["Difference", "holm", "paired_bootstrap", "paired_t", "randomization"]
 

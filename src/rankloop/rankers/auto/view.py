@@ -74,7 +74,7 @@ def varying_features(data: RankingDataset, most: int) -> tuple[int, ...]:
     return tuple(sorted(int(feature) for feature in order if differs[feature] > 0))
 
 
-def missing_features(data: RankingDataset, most: int = 100) -> tuple[int, ...]:
+def missing_features(data: RankingDataset) -> tuple[int, ...]:
     """Features of which between 1 and 99 % of the values are missing."""
     share = np.isnan(data.X).mean(axis=0)
-    return tuple(int(feature) for feature in np.flatnonzero((share > 0.01) & (share < 0.99))[:most])
+    return tuple(int(feature) for feature in np.flatnonzero((share > 0.01) & (share < 0.99))[:100])

@@ -26,7 +26,7 @@ class BiEncoder:
 
     def __init__(self, network: nn.Module, tokenizer: Tokenizer, about: dict[str, Any], tokens: int) -> None:
         if not isinstance(network, CrossEncoder) or network.classes:
-            raise ValueError("vectors of texts come from a BERT without a classifier, as minilm is")
+            raise ValueError("vectors of texts come from a BERT without a classifier, such as minilm")
         self.bert, self.tokenizer, self.about, self.tokens = network.bert, tokenizer, about, tokens
         self.dimension = network.bert.shape.hidden_size
 

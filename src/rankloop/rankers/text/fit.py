@@ -53,7 +53,7 @@ def pairs_of(ranker: "TextRanker", data: RankingDataset, tokenizer: Tokenizer) -
 
 
 def chosen_precision(ranker: "TextRanker", device: torch.device) -> str:
-    """bf16 on CUDA, single precision on a CPU, unless said."""
+    """bf16 on CUDA, single precision on a CPU, unless given."""
     one_of("precision", ranker.precision, ("auto", "bf16", "float32"))
     if ranker.precision != "auto":
         return ranker.precision

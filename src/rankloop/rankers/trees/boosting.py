@@ -48,7 +48,7 @@ class Plan:
 class Boosted(Protocol):
     """A forest of one backend: how it grows, scores and is saved."""
 
-    library: ClassVar[str]  # the distribution whose version a saved model records
+    library: ClassVar[str]  # its name, by which `rankloop.rankers.explain` finds what the library explains
 
     @property
     def trees(self) -> int: ...

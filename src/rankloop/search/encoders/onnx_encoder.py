@@ -149,7 +149,7 @@ class OnnxEncoder:
         unknown = [one.name for one in session.get_inputs() if one.name not in _INPUTS]
         if unknown:
             raise ValueError(
-                f"{self._model} wants the input {unknown[0]!r}; a text encoder takes {', '.join(_INPUTS)}"
+                f"{self._model} needs the input {unknown[0]!r}; a text encoder takes {', '.join(_INPUTS)}"
             )
         return session
 

@@ -23,8 +23,8 @@ class VectorCache:
     """Vectors by the hash of their text, in a file per encoder; several processes may use it at once.
 
     The file is named after the encoder's fingerprint, so that other weights or settings never meet these
-    vectors. Past `largest` bytes the oldest vectors go. A file that cannot be used is said once, and costs
-    time alone: the vectors are computed again.
+    vectors. Past `largest` bytes the oldest vectors go. A file that cannot be used is reported once;
+    the vectors are then computed again.
 
     >>> import tempfile
     >>> cache = VectorCache(tempfile.mkdtemp(), "minilm-8f3a", dimension=2)

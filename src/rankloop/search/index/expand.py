@@ -40,8 +40,8 @@ class Expander:
         """What was left out, in sentences."""
         wide = [f"{prefix}*" for prefix in self._wide]
         named = ", ".join(wide[:3]) + (f" and {len(wide) - 3} more" if len(wide) > 3 else "")
-        said = (f"the {self.most} most frequent words are searched for each of {named}",) if wide else ()
-        return (*said, *self.ended)
+        notes = (f"the {self.most} most frequent words are searched for each of {named}",) if wide else ()
+        return (*notes, *self.ended)
 
     @property
     def ended(self) -> tuple[str, ...]:

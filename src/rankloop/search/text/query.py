@@ -147,8 +147,8 @@ class Query:
         if different <= clauses:
             return self
         kept = set(list(dict.fromkeys(self.clauses))[:clauses])
-        said = f"the first {clauses} of {different} different words and conditions count"
-        return replace(self, clauses=tuple(c for c in self.clauses if c in kept), cut=(*self.cut, said))
+        note = f"the first {clauses} of {different} different words and conditions count"
+        return replace(self, clauses=tuple(c for c in self.clauses if c in kept), cut=(*self.cut, note))
 
     def check_time(self) -> None:
         """Go on, or raise `DeadlineExceeded` if the query has a deadline that has passed."""

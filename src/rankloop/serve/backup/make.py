@@ -1,6 +1,5 @@
 """A backup: the index, the models, the store and the secret of a service, in one folder."""
 
-import hashlib
 import os
 import shutil
 import time
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from rankloop import __version__
 from rankloop._atomic import replacing_folder
-from rankloop._checksums import signed_json
+from rankloop._checksums import file_hash, signed_json
 from rankloop.engines.remote.address import Address, is_address
 from rankloop.search import Index
 from rankloop.search.index.snapshot import MANIFEST, Manifest
@@ -20,7 +19,7 @@ from rankloop.serve.events.store import Store
 from rankloop.serve.events.tables import SCHEMA
 from rankloop.serve.models.registry import Registry
 
-__all__ = ["HOME", "INDEX", "KIND", "LIST", "TABLES", "index_folder", "make_backup", "sum_of"]
+__all__ = ["HOME", "INDEX", "KIND", "LIST", "TABLES", "index_folder", "make_backup"]
 
 KIND = "rankloop backup"
 LIST = "backup.json"
@@ -61,7 +60,7 @@ def make_backup(config: Config, target: Path) -> dict[str, int]:
             _copy_index(where, folder / INDEX)
         paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         sizes = {str(path.relative_to(folder)): path.stat().st_size for path in paths}
-        files = {name: {"bytes": size, "sha256": sum_of(folder / name)} for name, size in sizes.items()}
+        files = {name: {"bytes": size, "sha256": file_hash(folder / name)} for name, size in sizes.items()}
         content = {
             "kind": KIND,
             "rankloop": __version__,
@@ -86,11 +85,6 @@ def index_folder(config: Config) -> Path | None:
     return Address.parse(str(config.index)).local if is_address(config.index) else Path(config.index)
 
 
-def sum_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _copy(source: Path, target: Path, pattern: str) -> None:
     """The files of a folder; one that goes away meanwhile was moved on, and is not missed."""
     if not source.is_dir():
@@ -105,7 +99,7 @@ def _copy(source: Path, target: Path, pattern: str) -> None:
 def _check_models(folder: Path, registered: set[str]) -> None:
     for digest in sorted(registered):
         path = folder / f"{digest}.zip"
-        if not path.is_file() or sum_of(path) != digest:
+        if not path.is_file() or file_hash(path) != digest:
             raise ValueError(f"the model {digest[:12]}... is missing or damaged; see rankloop check")
 
 

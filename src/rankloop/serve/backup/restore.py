@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rankloop._atomic import replacing_folder
-from rankloop._checksums import checked_json
+from rankloop._checksums import checked_json, file_hash
 from rankloop.search import Index
-from rankloop.serve.backup.make import HOME, INDEX, KIND, LIST, TABLES, index_folder, sum_of
+from rankloop.serve.backup.make import HOME, INDEX, KIND, LIST, TABLES, index_folder
 from rankloop.serve.backup.tables import has_rows, read_tables
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
@@ -72,7 +72,7 @@ def check_backup(folder: Path) -> Mapping[str, Any]:
         path = folder / name
         if name not in present:
             raise ValueError(f"{path} is missing from the backup; use another backup")
-        if path.stat().st_size != size or sum_of(path) != digest:
+        if path.stat().st_size != size or file_hash(path) != digest:
             raise ValueError(f"{path} is damaged: its checksum differs; use another backup")
     return content
 

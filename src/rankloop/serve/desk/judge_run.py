@@ -123,9 +123,9 @@ class JudgeRun:
                 return
             try:
                 if document in self.index:
-                    said = self.judge.grade(query, self.index[document])
+                    given = self.judge.grade(query, self.index[document])
                     self.judge.store.put_judgment(
-                        query, document, said.grade, self.judge.rater, reason=said.reason, source=source
+                        query, document, given.grade, self.judge.rater, reason=given.reason, source=source
                     )
                 bad = 0
                 self.done += 1

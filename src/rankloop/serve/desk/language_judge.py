@@ -21,7 +21,7 @@ from rankloop.serve.json_value import clean_text
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
 
-__all__ = ["BadAnswer", "LanguageJudge", "OverBudget", "Said", "grade_of"]
+__all__ = ["BadAnswer", "GivenGrade", "LanguageJudge", "OverBudget", "grade_of"]
 
 DAY = 86_400.0
 LONGEST_TEXT = 3000  # characters of a document that are shown to the model
@@ -49,8 +49,8 @@ class BadAnswer(ValueError):  # noqa: N818 - what happened, not a mistake of any
     """The model wrote something without a grade."""
 
 
-class Said(NamedTuple):
-    """What a model said of a document."""
+class GivenGrade(NamedTuple):
+    """The grade that a model gave a document, and why."""
 
     grade: float
     reason: str
@@ -75,7 +75,7 @@ class LanguageJudge:
         """The name under which its grades are kept."""
         return f"{MODEL} {self.model}"
 
-    def grade(self, query: str, document: Mapping[str, Any]) -> Said:
+    def grade(self, query: str, document: Mapping[str, Any]) -> GivenGrade:
         """The grade of a document; `OverBudget`, `BadAnswer` or `ModelAway` where there is none."""
         prompt = _PROMPT % (
             json.dumps(query, ensure_ascii=False),
@@ -90,21 +90,21 @@ class LanguageJudge:
             given = self.ask(prompt)
             answer = Answer(given) if isinstance(given, str) else given
             try:
-                said = grade_of(answer.text)
+                given = grade_of(answer.text)
             except BadAnswer as error:
                 self._keep(f"bad {secrets.token_hex(16)}", None, str(error)[:LONGEST_REASON], answer.tokens)
                 wrong = error
                 continue
-            self._keep(asked, said.grade, said.reason, answer.tokens)
-            return said
+            self._keep(asked, given.grade, given.reason, answer.tokens)
+            return given
         raise wrong
 
-    def known(self, asked: str) -> Said | None:
+    def known(self, asked: str) -> GivenGrade | None:
         """What was answered to the same question before."""
         wanted = select(judge_answers.c.grade, judge_answers.c.reason).where(judge_answers.c.asked == asked)
         with self.store.reading() as connection:
             row = connection.execute(wanted).first()
-        return None if row is None or row[0] is None else Said(float(row[0]), str(row[1]))
+        return None if row is None or row[0] is None else GivenGrade(float(row[0]), str(row[1]))
 
     def spent(self) -> tuple[int, int]:
         """The calls and the tokens of the last 24 hours."""
@@ -119,11 +119,12 @@ class LanguageJudge:
         calls, tokens = self.spent()
         if calls >= self.calls:
             raise OverBudget(
-                f"the daily limit of {self.calls:,} calls is reached; go on tomorrow, or raise judge.calls"
+                f"the daily limit of {self.calls:,} calls is reached; continue tomorrow, or raise judge.calls"
             )
         if self.tokens and tokens >= self.tokens:
             raise OverBudget(
-                f"the daily limit of {self.tokens:,} tokens is reached; go on tomorrow, or raise judge.tokens"
+                f"the daily limit of {self.tokens:,} tokens is reached; "
+                "continue tomorrow, or raise judge.tokens"
             )
 
     def _keep(self, asked: str, grade: float | None, reason: str, tokens: int) -> None:
@@ -136,24 +137,24 @@ class LanguageJudge:
                 )
 
 
-def grade_of(text: str) -> Said:
+def grade_of(text: str) -> GivenGrade:
     """The grade in what a model wrote: JSON with a grade, also within other text, or a digit alone.
 
     >>> grade_of('Sure: {"grade": 2, "reason": "in part"}'), grade_of(" 3\\n")
-    (Said(grade=2.0, reason='in part'), Said(grade=3.0, reason=''))
+    (GivenGrade(grade=2.0, reason='in part'), GivenGrade(grade=3.0, reason=''))
     """
     for found in (text, *_OBJECT.findall(text)):
         try:
-            said = parse_json(found)
+            answer = parse_json(found)
         except ValueError:
             continue
-        given = said.get("grade") if isinstance(said, dict) else said
+        given = answer.get("grade") if isinstance(answer, dict) else answer
         if isinstance(given, str) and given.strip() in ("0", "1", "2", "3"):
             given = int(given)
         if isinstance(given, bool) or not isinstance(given, int | float) or given not in (0, 1, 2, 3):
             continue
-        reason = said.get("reason", "") if isinstance(said, dict) else ""
-        return Said(float(given), clean_text(str(reason))[:LONGEST_REASON])
+        reason = answer.get("reason", "") if isinstance(answer, dict) else ""
+        return GivenGrade(float(given), clean_text(str(reason))[:LONGEST_REASON])
     raise BadAnswer(f"the answer has no grade from 0 to 3: {text.strip()[:100]!r}")
 
 

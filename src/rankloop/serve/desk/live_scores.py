@@ -45,13 +45,13 @@ class LiveScores:
     weights: Floats
     judged: Floats
 
-    def of(self, version: int, *, confidence: float = 0.95) -> Score:
+    def of(self, version: int) -> Score:
         """The mean of the old (0) or the new version (1) over the queries."""
-        return _score(self.drawn[:, :, version], self.weights, confidence, 0.0, 1.0)
+        return _score(self.drawn[:, :, version], self.weights, 0.0, 1.0)
 
-    def difference(self, *, confidence: float = 0.95) -> Score:
+    def difference(self) -> Score:
         """How far the new version is above the old one, over the queries."""
-        return _score(self.differences, self.weights, confidence, -1.0, 1.0)
+        return _score(self.differences, self.weights, -1.0, 1.0)
 
     @property
     def differences(self) -> Floats:
@@ -68,28 +68,28 @@ class LiveScores:
         return found
 
 
-def live_scores(pools: Pools, new: int = 1, old: int = 0, *, seed: int = 0) -> LiveScores:
+def live_scores(pools: Pools, new: int = 1, old: int = 0) -> LiveScores:
     """NDCG of two versions with every unknown grade drawn from the grades of documents like it.
 
-    The draws of a query depend on its text and `seed` alone, so that a score moves only when a grade does.
+    The draws of a query depend on its text alone, so that a score moves only when a grade does.
     """
     queries = len(pools.queries)
     drawn = np.full((DRAWS, queries, 2), np.nan)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     chances = np.stack([rng.dirichlet(one, DRAWS) for one in pools.counts(new, old)], axis=1)
     below = np.cumsum(chances, axis=-1)[..., :-1]  # draws x classes x grades
     for start in range(0, queries, _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
-        drawn[:, part] = _drawn(pools, part, below, (old, new), seed)
+        drawn[:, part] = _drawn(pools, part, below, (old, new))
     shown = (pools.ranks[:, [old, new]] > 0).any(axis=1)
     graded = (shown & ~np.isnan(pools.grades)).sum(axis=1)
     return LiveScores(drawn, pools.weights, graded / np.maximum(shown.sum(axis=1), 1))
 
 
-def _drawn(pools: Pools, part: slice, below: Floats, pair: tuple[int, int], seed: int) -> Floats:
+def _drawn(pools: Pools, part: slice, below: Floats, pair: tuple[int, int]) -> Floats:
     """Draws x queries x (old, new)."""
     width = pools.grades.shape[1]
-    uniform = np.stack([_uniform(query, width, seed) for query in pools.queries[part]], axis=1)
+    uniform = np.stack([_uniform(query, width) for query in pools.queries[part]], axis=1)
     place = pools.classes(pair[1], pair[0])[part]
     grade = sum((uniform >= below[:, place, at]).astype(np.int64) for at in range(below.shape[-1]))
     known = pools.grades[part]
@@ -100,13 +100,13 @@ def _drawn(pools: Pools, part: slice, below: Floats, pair: tuple[int, int], seed
     return np.asarray(np.divide(value, ideal, out=np.full(value.shape, np.nan), where=ideal > 0))
 
 
-def _uniform(query: str, width: int, seed: int) -> Floats:
+def _uniform(query: str, width: int) -> Floats:
     """Random numbers of a query: those of its first documents stay when more documents are added."""
-    rng = np.random.default_rng([seed, crc32(query.encode())])
+    rng = np.random.default_rng([0, crc32(query.encode())])
     return rng.random((width, DRAWS)).T
 
 
-def _score(drawn: Floats, weights: Floats, confidence: float, least: float, most: float) -> Score:
+def _score(drawn: Floats, weights: Floats, least: float, most: float) -> Score:
     """The mean with its interval: queries differ, and what is not judged may be anything that it may be."""
     known = ~np.isnan(drawn)
     each = known.mean(axis=0) * weights  # a query counts as often as it has something relevant
@@ -114,13 +114,11 @@ def _score(drawn: Floats, weights: Floats, confidence: float, least: float, most
         return Score(np.nan, np.nan, np.nan)
     filled = np.where(known, drawn, 0.0)
     above = filled.mean(axis=0) * weights
-    found = ratio(above[each > 0], each[each > 0], confidence=confidence, kind="student")
+    found = ratio(above[each > 0], each[each > 0], kind="student")
     total = (known * weights).sum(axis=1)
     means = (filled * weights).sum(axis=1)[total > 0] / total[total > 0]
     unknown = float(means.var(ddof=1)) if len(means) > 1 else 0.0
     if not np.isfinite(found.error):
         return Score(found.value, least, most)
-    low, high = reach(
-        found.value, float(np.hypot(found.error, unknown**0.5)), found.units, confidence=confidence
-    )
+    low, high = reach(found.value, float(np.hypot(found.error, unknown**0.5)), found.units)
     return Score(found.value, max(low, least), min(high, most))

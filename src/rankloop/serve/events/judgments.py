@@ -18,7 +18,7 @@ _TRIAL = "model trial"
 
 
 class Rating(NamedTuple):
-    """What a rater said of a document for a query; the grade is None for "unsure".
+    """A rater's judgment of a document for a query; the grade is None for "unsure".
 
     `source` is "desk", "thumb" (of the former page), the name of a file, or "model" for a language model's
     ("model trial" while it is compared with people).
@@ -78,14 +78,14 @@ def ratings(connection: Connection, queries: Sequence[str] | None = None) -> lis
 
 
 def forget_rater(connection: Connection, rater: str) -> int:
-    """Delete all that a rater said."""
+    """Delete all judgments of a rater."""
     return int(connection.execute(delete(judgments).where(judgments.c.rater == rater)).rowcount)
 
 
 def averaged(given: Iterable[Rating]) -> Qrels:
     """The mean grade of each document; who is unsure is left out.
 
-    What people said counts alone; a language model's grade counts where nobody judged, and not in a trial.
+    Judgments of people count alone; a language model's grade counts where nobody judged, and not in a trial.
     """
     given = list(given)
     grades: dict[str, dict[str, list[float]]] = {}

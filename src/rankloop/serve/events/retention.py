@@ -34,7 +34,7 @@ def forget(store: "Store", user: str, now: float) -> int:
     """Delete the pages, events and judgments of a user, also from free pages and the WAL of SQLite.
 
     The forgetting gets a number, by which pages that come later from a spool are recognised; what the clocks
-    said when they were shown plays no part. That a person with this key was forgotten stays on record.
+    showed then plays no part. That a person with this key was forgotten stays on record.
     """
     if not user:
         raise ValueError("the user is empty; give the key that Signer.user_key makes")

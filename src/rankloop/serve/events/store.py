@@ -223,7 +223,7 @@ class Store:
             judgments.put_judgments(connection, ratings)
 
     def undo_judgment(self, rater: str) -> Rating | None:
-        """Take back the last grade that a rater gave at the desk; what they said before it counts again."""
+        """Take back the last grade that a rater gave at the desk; the one before it counts again."""
         with self.writing() as connection:
             return judgments.undo(connection, rater)
 

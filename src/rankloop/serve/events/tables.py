@@ -162,7 +162,7 @@ keyed_requests = Table(
     Column("answer", Text),
 )
 
-# What raters said, in the order in which each of them said it: the last word on a document counts.
+# Judgments of raters, in order of time: the last one of a rater on a document counts.
 judgments = Table(
     "judgments",
     metadata,

@@ -77,7 +77,7 @@ async def patch_documents(request: Request, key: Key = None) -> Response:
 
 @router.delete("", response_model=DocumentsAnswer, openapi_extra=_IDS)
 async def delete_documents(request: Request, key: Key = None) -> Response:
-    """Delete documents by id; those that are not there are said to be absent."""
+    """Delete documents by id; those that are not there are reported as absent."""
     service, body = service_of(request), await _read(request)
     given = _some(service, [str(id) for id in _checked(DeleteRequest, body).ids])
     return await _changed(request, key, body, lambda: service.documents.delete(given))

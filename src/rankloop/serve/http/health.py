@@ -7,13 +7,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from rankloop import __version__
 from rankloop.serve.http.answers import json_answer, metrics_of, service_of
 from rankloop.serve.http.schema_admin import Health, Readiness
-from rankloop.serve.http.tokens import is_told
+from rankloop.serve.http.tokens import has_token
 
 __all__ = ["router"]
 
 router = APIRouter(tags=["health"])
 
-Admin = Annotated[bool, Depends(is_told)]  # whether the token came with the request
+Admin = Annotated[bool, Depends(has_token)]  # whether the token came with the request
 
 
 @router.get("/health", response_model=Health)

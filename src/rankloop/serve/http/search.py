@@ -25,7 +25,7 @@ from rankloop.serve.http.schema import (
     SearchRequest,
     Suggestions,
 )
-from rankloop.serve.http.tokens import is_told, only_admin
+from rankloop.serve.http.tokens import has_token, only_admin
 
 __all__ = ["router"]
 
@@ -34,7 +34,7 @@ router = APIRouter(tags=["search"])
 QueryText = Annotated[str, Query(max_length=LONGEST_QUERY)]
 DocumentId = Annotated[str, Query(min_length=1, max_length=500)]
 Version = Annotated[str, Query(min_length=1, max_length=50)]
-Admin = Annotated[bool, Depends(is_told)]  # whether the token came with the request
+Admin = Annotated[bool, Depends(has_token)]  # whether the token came with the request
 
 
 @router.post("/search", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))

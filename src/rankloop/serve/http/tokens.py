@@ -21,8 +21,8 @@ __all__ = [
     "LockedOut",
     "WrongTokens",
     "given_token",
+    "has_token",
     "is_admin",
-    "is_told",
     "only_admin",
     "user_of_given",
     "who",
@@ -113,7 +113,7 @@ def is_admin(request: Request) -> bool:
     return True
 
 
-async def is_told(request: Request) -> bool:
+async def has_token(request: Request) -> bool:
     """`is_admin` for routes that everybody uses: a thread is taken only where the store must be asked."""
     given = given_token(request)
     if given and not _is_configured(request, given):

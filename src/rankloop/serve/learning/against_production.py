@@ -100,8 +100,8 @@ def compare_with_production(
         eligible = [REMEMBERED]  # a ranker without memory is not compared with what production remembers
     chosen = max(eligible, key=lambda one: found[one].gain_low)
     candidate = made.candidates[chosen]
-    told = list(dict.fromkeys([*made.learned.warnings, *(str(one.message) for one in caught)]))
-    return Compared(made, found, chosen, _pipeline(rivals, data, log, candidate), base, again[chosen], told)
+    warned = list(dict.fromkeys([*made.learned.warnings, *(str(one.message) for one in caught)]))
+    return Compared(made, found, chosen, _pipeline(rivals, data, log, candidate), base, again[chosen], warned)
 
 
 def _remembering(

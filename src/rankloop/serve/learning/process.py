@@ -63,8 +63,9 @@ class LearningProcess:
         done, self._process = self._process.wait(), None
         if done == 0:
             return True, output.strip()
-        said = output.strip().rpartition("\n")[2].removeprefix("ValueError: ")  # such an error is a sentence
-        return False, f"learning failed: {said}"
+        last = output.strip().rpartition("\n")[2]
+        message = last.removeprefix("ValueError: ")  # such an error is a sentence
+        return False, f"learning failed: {message}"
 
     def kill(self) -> None:
         """End the run under way, and every later one at once."""

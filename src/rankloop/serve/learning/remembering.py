@@ -115,7 +115,7 @@ def _halves(log: ClickLog, seed: int) -> Sequence[Bools]:
     people = np.unique(who)
     half = np.isin(who, np.random.default_rng([seed, 7]).permutation(people)[: len(people) // 2])
     if not half.any() or half.all():
-        raise ValueError("all clicks are of one person; there is nobody to judge by")
+        raise ValueError("all clicks are of one person; the clicks of others are needed to evaluate")
     return half, ~half
 
 

@@ -105,5 +105,5 @@ class LearnNow:
             self._thread.join(timeout=10)
 
     def _run(self) -> None:
-        well, said = self._process.run(again=True)
-        self.message = "" if well or UNDER_WAY in said else said  # that one is shown while it runs
+        well, message = self._process.run(again=True)
+        self.message = "" if well or UNDER_WAY in message else message  # that one is shown while it runs

@@ -1,8 +1,8 @@
 """A pipeline that was learned elsewhere, as the version in production."""
 
-import hashlib
 from pathlib import Path
 
+from rankloop._checksums import file_hash
 from rankloop.search import load_pipeline
 from rankloop.serve.config import Config
 from rankloop.serve.events.store import Store
@@ -26,8 +26,7 @@ def adopt(config: Config, path: Path) -> str:
     index = open_searchable(config)
     load_pipeline(file, index)
     config.home.mkdir(parents=True, exist_ok=True)
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    digest = file_hash(file)
     with Store.open(config.database) as store:
         registry = Registry(store, config.home / "models")
         ensure_production(registry, index, config)

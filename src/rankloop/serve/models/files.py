@@ -1,6 +1,5 @@
 """Files of models, named by the hash of their content; damaged ones are refused."""
 
-import hashlib
 import os
 import shutil
 import time
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rankloop import _archive
 from rankloop._atomic import replacing
+from rankloop._checksums import file_hash
 
 if TYPE_CHECKING:
     from rankloop.search.pipeline import Pipeline
@@ -26,7 +26,7 @@ def add_file(search: "Pipeline | str | Path", folder: Path) -> str:
             search.save(beside)
         if not _is_pipeline(beside):
             raise ValueError(f"{search} is damaged or not a saved pipeline; save it again")
-        digest = _hash(beside)
+        digest = file_hash(beside)
         with replacing(folder / f"{digest}.zip") as whole:
             os.replace(beside, whole)
     finally:
@@ -39,7 +39,7 @@ def checked_file(digest: str, folder: Path, name: str) -> Path:
     path = folder / f"{digest}.zip"
     if not path.is_file():
         raise ValueError(f"the file of {name} is missing from {folder}; register the model again")
-    if _hash(path) != digest:
+    if file_hash(path) != digest:
         raise ValueError(
             f"the file of {name} is damaged: its hash is not the registered one; register it again"
         )
@@ -52,8 +52,3 @@ def _is_pipeline(path: Path) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,7 +25,7 @@ class EditableList:
 
     `usual` is what the form holds at first, `asked` the field of the form that each parameter of the address
     fills in. `shown` gives what the template shows. `add` and `end` take what was typed and the name of the
-    administrator; what `add` refuses with a `ValueError` is said beside the form.
+    administrator; what `add` refuses with a `ValueError` is shown beside the form.
     """
 
     path: str

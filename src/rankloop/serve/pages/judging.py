@@ -113,8 +113,8 @@ def undo(request: Request, fields: Form) -> Response:
     if gone is None:
         return _answer(request, name, query, {"document": "", "grade": ""})
     before = [one for one in service.store.ratings([gone.query]) if one.rater == who.name]
-    said = next((one for one in before if one.document == gone.document), None)
-    changed = {"document": gone.document, "query": gone.query, "grade": _grade_and_note(said)[0]}
+    earlier = next((one for one in before if one.document == gone.document), None)
+    changed = {"document": gone.document, "query": gone.query, "grade": _grade_and_note(earlier)[0]}
     return _answer(request, name, query, changed)
 
 
@@ -157,7 +157,7 @@ async def take(request: Request, fields: Form) -> Response:
 
 @dataclass(frozen=True)
 class Judged:
-    """A document of a pool, and what this rater said of it."""
+    """A document of a pool, and this rater's judgment of it."""
 
     hit: Hit
     grade: str
@@ -222,9 +222,9 @@ def _pool(request: Request, found: Judging, query: str, rater: str) -> list[Judg
     order = [id for id in found.shuffled(query, rater) if id in service.index]
     asked = query_of(query, service.index, {})
     results = service.searcher.presenter.results(service.index.retriever().looked_up(asked, order))
-    said = {one.document: one for one in found.ratings if one.rater == rater and one.query == query}
+    ratings = {one.document: one for one in found.ratings if one.rater == rater and one.query == query}
     by_id = {one.id: one for one in hits(results, query, service.index)}
-    return [Judged(by_id[id], *_grade_and_note(said.get(id))) for id in order if id in by_id]
+    return [Judged(by_id[id], *_grade_and_note(ratings.get(id))) for id in order if id in by_id]
 
 
 def _grade_and_note(one: "Rating | None") -> tuple[str, str]:

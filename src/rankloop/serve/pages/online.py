@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["online", "stopped_learners"]
 
-DAY = 86_400.0
 MOST = 24  # versions that the form offers, the newest
 ABOUT = (
     "A learner changes with the clicks on its own pages. Some people always get the version below which it "

@@ -9,7 +9,7 @@ from rankloop.unbiased.estimation.evidence import Evidence
 
 __all__ = ["against_curve", "against_model"]
 
-CERTAIN = 0.001  # p-value from which on a disagreement is said
+CERTAIN = 0.001  # p-value from which on a disagreement is reported
 LARGE = 0.05  # a model of relevance that is off by less is not worth a warning
 
 
