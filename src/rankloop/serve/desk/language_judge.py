@@ -90,13 +90,13 @@ class LanguageJudge:
             given = self.ask(prompt)
             answer = Answer(given) if isinstance(given, str) else given
             try:
-                given = grade_of(answer.text)
+                graded = grade_of(answer.text)
             except BadAnswer as error:
                 self._keep(f"bad {secrets.token_hex(16)}", None, str(error)[:LONGEST_REASON], answer.tokens)
                 wrong = error
                 continue
-            self._keep(asked, given.grade, given.reason, answer.tokens)
-            return given
+            self._keep(asked, graded.grade, graded.reason, answer.tokens)
+            return graded
         raise wrong
 
     def known(self, asked: str) -> GivenGrade | None:
