@@ -140,6 +140,15 @@ def test_formulas_are_mathml(site):
     assert ".. math::" not in text
 
 
+def test_prompts_are_left_out_when_code_is_copied(site):
+    text = (site / "start.html").read_text(encoding="utf-8")
+    assert '<span class="gp">&gt;&gt;&gt; </span>' in text
+    hidden = re.search(r"([^}]*)\{ display: none; \}\s*$", (site / "site.css").read_text(encoding="utf-8"))
+    assert {"[data-md-copying] .gp", "[data-md-copying] .go"} <= {
+        one.strip() for one in re.sub(r"/\*.*?\*/", "", hidden[1], flags=re.DOTALL).split(",")
+    }
+
+
 def test_no_example_became_a_quotation(site):
     """`>>>` outside a fence is three quotations in Markdown."""
     for path in (site / "reference").glob("*.html"):

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -215,6 +216,18 @@ def test_pages_are_in_plain_english():
         and (wrong := quaint(page.read_text(encoding="utf-8")))
     }
     assert len(pages) > 30
+    assert found == {}
+
+
+def test_tutorials_are_in_plain_english():
+    found, read = {}, 0
+    for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+        read += len(texts)
+        if wrong := [one for text in texts for one in quaint(text)]:
+            found[path.name] = wrong
+    assert read > 50
     assert found == {}
 
 

@@ -46,7 +46,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the pictures of a page in their places."""
+    """Put the pictures of a page in their places, and mark prompts, which are left out when code is copied."""
+    markdown = re.sub(r"^```python\n(?=>>> )", "```pycon\n", markdown, flags=re.MULTILINE)
     return pictures.drawn(markdown) if _runs() else markdown
 
 

@@ -10,6 +10,7 @@ from rankloop.serve.learning.missing import Traffic, missing
 from rankloop.serve.learning.record import LearningRun, begin, finish, note_stage
 from rankloop.serve.learning.run import learn_once
 from rankloop.serve.learning.what_changed import what_changed
+from rankloop.serve.pages.rendering import signed
 from rankloop.serve.service import Service
 from serve.running import TOKEN, another, client_of, on_a_port, wait_until
 from serve.test_learning import NOW, served, shop  # noqa: F401 - a fixture
@@ -132,6 +133,8 @@ def test_the_page_tells_the_story(learned):
         "After",
     ):
         assert words in page.text
+    gain, low, _ = run.record["candidates"][run.record["best"]]["gain"]
+    assert f"v2 gains {signed(gain)} over v1 by clicks, at least {signed(low)}" in page.text
     assert page.all("a", href=f"/reports/{run.report}")
     assert "unbiased" in page.text
     assert "each worth" in page.text

@@ -23,7 +23,8 @@ def story(demo: "Demo") -> str:
     query = _improved(demo)
     parts = {
         "A bad search": [
-            f'BM25 for "{query}", graded from 0 to {demo.collection.max_grade}:',
+            f'BM25, which searches by words and learns nothing, for "{query}";',
+            f"{'*' * demo.collection.max_grade} is the best grade of an answer:",
             *_page(demo, "bm25", query),
         ],
         "What users clicked": _clicks(demo),
@@ -85,7 +86,8 @@ def _clicks(demo: "Demo") -> list[str]:
     rate = clicked / np.maximum(shown, 1)
     ranks = [rank for rank in (1, 2, 3, 5, PAGE) if rank <= len(rate)]
     return [
-        f"{int(clicked.sum()):,} clicks on {log.n_pages:,} of BM25's pages. Clicked, of those shown at",
+        f"Simulated users made {int(clicked.sum()):,} clicks on {log.n_pages:,} pages of BM25.",
+        "Of the results at a rank, this share was clicked:",
         *(_bar(f"rank {rank}", rate[rank - 1], rate.max()) for rank in ranks),
     ]
 
