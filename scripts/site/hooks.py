@@ -46,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the pictures of a page in their places, and mark prompts, which are left out when code is copied."""
+    """Put the pictures of a page in their places, and mark prompts, which nobody wants to copy."""
     markdown = re.sub(r"^```python\n(?=>>> )", "```pycon\n", markdown, flags=re.MULTILINE)
     return pictures.drawn(markdown) if _runs() else markdown
 
