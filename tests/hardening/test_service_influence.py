@@ -27,7 +27,7 @@ from rankloop.serve.experiments.people import people_of
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.learning.run import learn_once
 from rankloop.serve.models.registry import Registry
-from serve.running import ADMIN, another, client_of, serving
+from serve.running import ADMIN, another, client_of, serving, wait_until
 from serve.topics import graded_documents
 
 NOW = 1_700_006_400.0
@@ -296,6 +296,30 @@ def _click(page, at):
     from rankloop.serve.events.shown_page import Event
 
     return Event(f"c{page.page_id}", page.page_id, "click", page.documents[at], time=page.time + 1)
+
+
+def test_what_callers_say_of_documents_is_not_learned(tmp_path):
+    """Features that come with candidates are those of the caller, whatever it calls them."""
+    with client_of(tmp_path, swap_rate=0.0) as (client, service):
+        names = service.searcher.features.names
+        page = client.post("/search", json={"query": "red shoes"}).json()
+        forged = [{"id": one["id"], "features": dict.fromkeys(names, 1e30)} for one in page["results"]]
+        body = {"query": "red shoes", "candidates": forged, "layout": "page"}
+        answer = client.post("/rank", json=body)
+        assert answer.status_code == 200, answer.text
+        wait_until(lambda: service.recorder.spool.waiting == 0)
+        found = service.store.dataset(having=names)
+        assert found.feature_names == names
+        assert len(found.X) == len(page["results"])
+        assert np.nanmax(found.X) < 1e30
+        shown = service.store.page(answer.json()["impression"].split(".")[0])
+        assert {f"given({name})" for name in names} == set(shown.feature_names)
+        known = [{"id": one["id"]} for one in page["results"]]
+        ranked = client.post("/rank", json={"query": "red shoes", "candidates": known}).json()
+        wait_until(lambda: service.recorder.spool.waiting == 0)
+        assert service.store.page(ranked["impression"].split(".")[0]).feature_names == names
+        huge = client.post("/search", json={"query": "red", "user_features": {"age": 1e300}})
+        assert huge.status_code == 422
 
 
 def test_only_the_token_tells_who_ranked_a_page(tmp_path):

@@ -1,8 +1,10 @@
 """Requests that cost much more to read than to send, and crowds of connections that all ask something."""
 
+import http.cookies
 import socket
 
 import h11
+import httpx
 import pytest
 
 from hardening.test_service_requests import Wire, address
@@ -109,3 +111,29 @@ def test_those_who_only_listen_are_not_closed_for_a_crowd_that_asks():
     opened.add(late, "192.0.2.0/24")
     assert not any(one.hung_up for one in (*idle, another, *crowd[1:]))
     assert late.hung_up
+
+
+@pytest.mark.parametrize("path", [b"/", b"/?q=red", b"/login", b"/static/page.css", b"/health"])
+def test_no_value_in_quotation_marks_is_unquoted(shop, monkeypatch, path):
+    """Python before 3.11.10 takes the square of its length: 30 kB stopped the service for seconds."""
+    seen = []
+    unquote = http.cookies._unquote
+    monkeypatch.setattr(http.cookies, "_unquote", lambda text: seen.append(text) or unquote(text))
+    cookies = b'Cookie: a=%b; rankloop_user="%b"; rankloop_pages=1:2:3\r\n'
+    quoted = b"\\\\" * 1000
+    got = sent(
+        shop,
+        b"GET %b HTTP/1.1\r\nHost: x\r\n" % path + cookies % (quoted, quoted) + b"Connection: close\r\n\r\n",
+    )
+    assert got.startswith(b"HTTP/1.1 200")
+    assert set(seen) <= {"1:2:3"}
+
+
+def test_cookies_of_this_service_are_read(shop):
+    first = shop.get("/?q=red", headers={"user-agent": "Mozilla/5.0"})
+    number = first.cookies["rankloop_user"]
+    again = httpx.get(
+        shop.base_url.join("/?q=hat"),
+        headers={"user-agent": "Mozilla/5.0", "cookie": f'other="x"; rankloop_user={number}; theirs=1'},
+    )
+    assert "rankloop_user" not in again.cookies

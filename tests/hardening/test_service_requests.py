@@ -522,6 +522,27 @@ def test_errors_of_a_schema_are_one_sentence(tmp_path):
         assert "HTTPValidationError" not in schema["components"]["schemas"]
 
 
+def test_a_query_that_is_written_out_to_pages_is_refused(tmp_path):
+    """One ligature is 18 letters: 500 of them are 2,000 words."""
+    with client_of(tmp_path) as (client, service):
+        long, search = "\ufdfa" * 500, service.searcher
+        for answer in (
+            client.post("/search", json={"query": long}),
+            client.post("/rank", json={"query": long, "candidates": [{"id": "0"}]}),
+            client.get("/explain", params={"query": long, "document": "0"}),
+        ):
+            assert answer.status_code == 400
+            assert "1000 characters with ligatures written out, got 9000" in answer.json()["detail"]
+        assert client.get("/", params={"q": long}).status_code == 400
+        assert client.get("/suggest", params={"query": long}).status_code == 200
+        for usual in ("\u2026" * 300, "e\u0301" * 250, "\uff21" * 500):
+            assert client.post("/search", json={"query": usual}).status_code == 200
+        service.index.add([{"id": 99, "title": long}])
+        service.index.delete(range(24))
+        service.index.commit()
+        search.warm()  # of a title of ligatures
+
+
 def test_ranges():
     assert address_range("10.1.2.3") == address_range("10.1.2.200") != address_range("10.1.3.3")
     assert address_range("2001:db8:1:1::1") == address_range("2001:db8:1:ffff::2")

@@ -286,6 +286,7 @@ def test_health_readiness_and_metrics(shop):
     client, service = shop
     assert client.get("/health").json() == {"status": "ok", "version": None}
     assert client.get("/health", headers=ADMIN).json()["version"] == rankloop.__version__
+    assert rankloop.__version__ not in client.get("/openapi.json").text
     ready = client.get("/ready", headers=ADMIN).json()
     assert (ready["ready"], ready["database"], ready["documents"]) == (True, "ok", len(service.index))
     found(client)

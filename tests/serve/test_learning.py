@@ -274,6 +274,35 @@ def test_curves_belong_to_layouts(shop):
     assert "no swapped pages" in none.alarms[0]
 
 
+def test_layouts_that_callers_name_hide_no_change_and_cost_little(monkeypatch):
+    """A second layout must not turn the alarm off, nor a thousand take an hour."""
+    random = np.random.default_rng(0)
+    data = RankingDataset(random.normal(size=(200, 2)), random.integers(0, 4, 200), np.arange(200) // 10)
+    shown = {
+        "logging_policy": data.X[:, 0],
+        "user": user("pbm", max_grade=3),
+        "k": 5,
+        "randomize": "adjacent",
+    }
+    logs = [
+        simulate(data, **shown, sessions=sessions, layout=name, seed=at)
+        for at, (name, sessions) in enumerate([("a", 2000), ("list", 5000), ("b", 2000), ("c", 3000)])
+    ]
+    looked_at = []
+    monkeypatch.setattr(
+        "rankloop.serve.learning.window._changed", lambda log, seed: looked_at.append(log) or ["changed"]
+    )
+    found, log = curves_of(ClickLog.concat(logs))
+    assert list(found.by_layout) == ["list", "c", "a", "b"]
+    assert found.alarms == ("changed",)
+    assert [one.n_pages for one in looked_at] == [5000]
+    monkeypatch.setattr("rankloop.serve.learning.window.MOST_LAYOUTS", 2)
+    found, log = curves_of(ClickLog.concat(logs))
+    assert list(found.by_layout) == ["list", "c"]
+    assert log.n_pages == 8000
+    assert "of 4 layouts, the 2 with most pages are looked at" in found.notes
+
+
 def test_a_run_of_learning_says_what_its_curve_says():
     """Twelve people made most of the clicks, each reading in a way of their own: the run says so."""
     found, _ = curves_of(crowded(1, design="swap"))

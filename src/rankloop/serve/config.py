@@ -11,6 +11,7 @@ from rankloop._names import one_of
 from rankloop.engines.remote.address import Address, is_address
 from rankloop.serve.card_settings import CardSettings
 from rankloop.serve.judge_settings import JudgeSettings
+from rankloop.serve.query_length import check_length
 from rankloop.serve.web_settings import WebSettings
 
 __all__ = ["Config", "GateSettings", "InfluenceSettings", "Limits"]
@@ -73,8 +74,7 @@ class Limits:
 
     def check(self, query: str, k: int = 1) -> None:
         """Refuse a query that is too long, and too many results."""
-        if len(query) > self.query:
-            raise ValueError(f"a query has at most {self.query} characters, got {len(query)}")
+        check_length(query, self.query)
         if k > self.k:
             raise ValueError(f"at most k={self.k} results, got {k}")
 

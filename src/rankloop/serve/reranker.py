@@ -1,7 +1,7 @@
 """Candidates of another engine, in the order of our ranker."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from rankloop.serve.config import Config
 from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.signer import new_page_id
 from rankloop.serve.http.schema import RankCandidate, RankRequest, Result, SearchAnswer
-from rankloop.serve.models.live import Model
+from rankloop.serve.models.live import Model, logged_features
 
 __all__ = ["Reranker"]
 
@@ -29,6 +29,7 @@ class Reranker:
     def __init__(self, config: Config, index: Searchable) -> None:
         self.config, self.index = config, index
         self._own = _own_ranker(config.rank_with)
+        self._computed = frozenset(logged_features(index, config).names)
 
     def rank(
         self,
@@ -54,6 +55,7 @@ class Reranker:
             order, ranker = _by_own_features(self._own, request.candidates), Path(self.config.rank_with).name
         else:
             order = _by_own_features(production.pipeline.ranker, request.candidates)
+        computed = self._computed.union(production.pipeline.features.names)
         query = order.query or query
         seconds = {"rank": time.perf_counter() - start}
         k = min(request.k, len(order.ids))
@@ -68,7 +70,7 @@ class Reranker:
                 documents=order.ids[:k],
                 scores=order.scores[:k],
                 features=order.features[:k],
-                feature_names=order.names,
+                feature_names=order.names_among(computed),
                 layout=request.layout,
                 user=recorder.user(request.user),
                 origin=recorder.origin(address),
@@ -99,7 +101,16 @@ class _Order:
     scores: Floats
     features: Singles
     names: tuple[str, ...]
-    query: Query | None = None
+    query: Query | None = None  # None where the features came with the candidates
+
+    def names_among(self, computed: Collection[str]) -> tuple[str, ...]:
+        """The names to record: what came with the candidates is not what the index computes by that name.
+
+        Anybody may send it, and learning takes the features of a document from the page that showed it last.
+        """
+        if self.query is not None:
+            return self.names
+        return tuple(f"given({name})" if name in computed else name for name in self.names)
 
 
 def _by_own_features(ranker: Ranker, candidates: Sequence[RankCandidate]) -> _Order:

@@ -28,6 +28,7 @@ from rankloop.serve.models.live import Live, Model, logged_features
 from rankloop.serve.models.shadow import Shadow
 from rankloop.serve.online.arms import learning_arm, shown_earlier
 from rankloop.serve.presenter import Presenter
+from rankloop.serve.query_length import beginning
 from rankloop.serve.versions import Versions
 
 __all__ = ["Searcher"]
@@ -194,7 +195,7 @@ class Searcher:
         """Titles of the best documents for what was typed so far."""
         if not prefix.strip():
             return []
-        request = SearchRequest(query=prefix[: self.config.limits.query], k=3 * n, unfinished=True)
+        request = SearchRequest(query=beginning(prefix, self.config.limits.query), k=3 * n, unfinished=True)
         found = self.search(request, record=False, deadline=deadline).results
         return list(dict.fromkeys(result.title for result in found))[:n]
 
@@ -202,7 +203,7 @@ class Searcher:
         """Search once, however long it takes, so that nobody waits for kernels to be compiled."""
         some = self.index.any_document()
         words = self.presenter.title_of("", some) if some else "nothing"
-        request = SearchRequest(query=words[: self.config.limits.query])
+        request = SearchRequest(query=beginning(words, self.config.limits.query))
         self.search(request, record=False, deadline=Deadline())
 
     def _query(

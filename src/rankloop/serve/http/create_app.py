@@ -16,7 +16,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Match
 
-from rankloop import __version__
 from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.config import Config
@@ -36,6 +35,7 @@ from rankloop.serve.http.headers import Headers
 from rankloop.serve.http.keys import Keys
 from rankloop.serve.http.limits import Bodies, Rates, TokenBuckets
 from rankloop.serve.http.metrics import Metrics
+from rankloop.serve.http.own_cookies import OwnCookies
 from rankloop.serve.http.prefix import Prefix
 from rankloop.serve.http.request_log import STANDARD_OUTPUT, RequestLog
 from rankloop.serve.http.search_threads import Busy, SearchThreads
@@ -51,6 +51,7 @@ __all__ = ["create_app", "learning"]
 
 ON_DISK = 64  # requests that wait for the disk at once; they share one flush
 ON_STORE = 32  # requests that wait for the database at once
+API_VERSION = "1"  # of the routes; that of rankloop is shown to those who have the token
 DESCRIPTION = "Search that logs what estimators need, learns from clicks, and shows that it got better."
 
 
@@ -72,7 +73,7 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False, lear
 
     app = FastAPI(
         title="rankloop",
-        version=__version__,
+        version=API_VERSION,
         description=DESCRIPTION,
         lifespan=lifespan,
         docs_url=None,  # their scripts come from another site
@@ -117,7 +118,8 @@ def create_app(config: Config | Service | str | Path, *, own: bool = False, lear
         app.add_middleware(RequestLog, path=path, queries=web.log_queries)
     if web.prefix:
         app.add_middleware(Prefix, prefix=_free(web.prefix, app))
-    app.add_middleware(Compression)  # outermost: the prefix is put into pages before they are packed
+    app.add_middleware(Compression)  # the prefix is put into pages before they are packed
+    app.add_middleware(OwnCookies)  # outermost: all others read cookies
     return app
 
 

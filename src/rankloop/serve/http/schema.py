@@ -106,7 +106,7 @@ class SearchRequest(StrictModel):
     ] = None
     user: Annotated[str | None, Field(max_length=200)] = None
     user_features: Annotated[
-        dict[str, Number], Field(max_length=100, description="For features like user(age).")
+        dict[str, FeatureValue], Field(max_length=100, description="For features like user(age).")
     ] = {}
     fields: Annotated[
         list[Name] | None, Field(max_length=100, description="Stored fields to send; by default all.")

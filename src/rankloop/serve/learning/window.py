@@ -20,6 +20,7 @@ __all__ = ["UBI", "Curves", "Window", "curves_of", "read_window", "searched"]
 UBI = "ubi"  # layouts of pages that collectors of other front ends sent begin with it
 UNSURE = 10.0  # ratio of the ends of an interval, above which a curve gets a warning
 HALVES = 2000  # pages that each half needs to be compared
+MOST_LAYOUTS = 20  # that get a curve: callers name them, and could name any number
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,11 +114,14 @@ def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
 
     Curves come from swapped pages in the log. Without any there is no curve, and an alarm says so. Pages
     that came as UBI are never swapped: their curves are harvested from documents seen at several ranks.
+    The alarm of a curve that changed looks at the layout with most pages, which no caller can outnumber.
     """
     names = ["page"] if log.page_layout is None else _present(log)
     found: dict[str, Propensity] = {}
     notes: list[str] = []
-    for name in names:
+    if len(names) > MOST_LAYOUTS:
+        notes.append(f"of {len(names)} layouts, the {MOST_LAYOUTS} with most pages are looked at")
+    for name in names[:MOST_LAYOUTS]:
         try:
             estimator = harvest if _is_ubi(name) else swap_intervention
             found[name] = _curve(log if len(names) == 1 else _of_layout(log, name), estimator, seed)
@@ -132,15 +136,18 @@ def curves_of(log: ClickLog, *, seed: int = 0) -> tuple[Curves, ClickLog]:
         notes.append(f"learned from pages of {', '.join(found)} only")
         kept = ClickLog.concat([_of_layout(log, name) for name in found])
     notes += [one for name, curve in found.items() for one in _doubts(name, curve)]
-    alarms = _changed(kept if len(found) == 1 else _of_layout(kept, own[0]), seed) if len(own) == 1 else []
-    if not own:
+    if own:
+        alarms = _changed(kept if len(found) == 1 else _of_layout(kept, own[0]), seed)
+    else:
         alarms = ["there are no swapped pages, so the curves are harvested from pages of UBI alone"]
     return Curves(found, tuple(alarms), tuple(notes)), kept
 
 
 def _present(log: ClickLog) -> list[str]:
+    """The names of the layouts, those with most pages first."""
     assert log.page_layout is not None
-    return [str(name) for name in log.page_layout.table[np.unique(log.page_layout.code)]]
+    codes, pages = np.unique(log.page_layout.code, return_counts=True)
+    return [str(name) for name in log.page_layout.table[codes[np.argsort(-pages, kind="stable")]]]
 
 
 def _of_layout(log: ClickLog, name: str) -> ClickLog:
