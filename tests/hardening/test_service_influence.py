@@ -21,11 +21,13 @@ from rankloop.search import Features, Index, first
 from rankloop.serve.config import Config, InfluenceSettings
 from rankloop.serve.events.influence import CROWD, bounded
 from rankloop.serve.events.records import DAY
+from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.store import ExperimentPage, Store
 from rankloop.serve.experiments.experiments import Experiments
 from rankloop.serve.experiments.people import people_of
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.learning.run import learn_once
+from rankloop.serve.learning.window import read_window
 from rankloop.serve.models.registry import Registry
 from serve.running import ADMIN, another, client_of, serving, wait_until
 from serve.topics import graded_documents
@@ -320,6 +322,29 @@ def test_what_callers_say_of_documents_is_not_learned(tmp_path):
         assert service.store.page(ranked["impression"].split(".")[0]).feature_names == names
         huge = client.post("/search", json={"query": "red", "user_features": {"age": 1e300}})
         assert huge.status_code == 422
+
+
+def test_features_come_from_pages_within_the_bounds(tmp_path):
+    """A crawler, and what a range shows beyond its share, say nothing of the documents of others."""
+    names = {"documents": ("a", "b"), "scores": [2, 1], "feature_names": ("f",), "ranker": "v1"}
+    usual, other = np.array([[1.0], [2.0]]), np.array([[8.0], [9.0]])
+
+    def page(at, features, **about):
+        return ShownPage(f"{at:032x}", NOW + 60 * at, "red", features=features, **names, **about)
+
+    with Store.open(f"sqlite:///{tmp_path / 'events.db'}") as store:
+        store.put_pages([page(at, usual, origin=f"{at}", user=f"{at}") for at in range(20)])
+        store.put_pages([page(100, other, bot=True)])
+        store.put_pages([page(200 + at, usual * at, origin=EVIL, user="one") for at in range(60)])
+        given = {"since": None, "until": NOW + DAY, "depth": 10, "having": ("f",)}
+        everything = store.dataset(having=("f",))
+        bounds = InfluenceSettings(person=3)
+        window = read_window(store, influence=bounds, **given)
+        kept = {int(one, 16) - 200 for one in window.log.sessions.tolist()} - set(range(-200, 0))
+    assert everything.X.ravel().tolist() == [59.0, 118.0]
+    assert len(kept) == 3
+    assert window.data.X.ravel().tolist() == [1.0 * max(kept), 2.0 * max(kept)]
+    assert max(kept) < 59
 
 
 def test_only_the_token_tells_who_ranked_a_page(tmp_path):

@@ -1,7 +1,7 @@
 """Windows of the store as click frames and data sets."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,17 +134,20 @@ def dataset(
     until: float | None,
     layout: str | None,
     having: Sequence[str] = (),
+    among: Collection[str] | None = None,
 ) -> RankingDataset:
-    """Per query every document shown in the window, with the features last shown; labels are 0.
+    """Per query every document shown in the window, or on some pages of it, with the features last shown.
 
-    Columns are those of the newest feature set with all names of `having`; a page that lacks one has nan
-    there, and one that has none of them is left out.
+    Labels are 0. Columns are those of the newest feature set with all names of `having`; a page that lacks
+    one has nan there, and one that has none of them is left out.
     """
     import polars as pl
 
     named = [pages.c[name] for name in ("page_id", "query", "features", "documents", "shown")]
     statement = select(*named).where(within(pages, since, until, layout), pages.c.shown > 0)
     shown = frame(connection, statement.order_by(pages.c.time, pages.c.page_id))
+    if among is not None:
+        shown = shown.filter(pl.col("page_id").is_in(list(among)))
     if not shown.height:
         raise ValueError("no page was shown in this window; widen it, or wait for people to search")
     named_sets = _feature_names(connection, shown["features"].unique().to_list())

@@ -1,7 +1,7 @@
 """The event store: pages, events, and what estimators read from them."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -181,14 +181,15 @@ class Store:
         until: float | None = None,
         layout: str | None = None,
         having: Sequence[str] = (),
+        among: Collection[str] | None = None,
     ) -> RankingDataset:
-        """Per query every document shown in the window, with the features last shown; labels are 0.
+        """Per query every document shown in the window, or on pages `among` it, with the features last shown.
 
-        Columns are those of the newest pages that have the features `having`; pages that share none with
-        them, such as candidates of another engine, are left out.
+        Labels are 0. Columns are those of the newest pages that have the features `having`; pages that share
+        none with them, such as candidates of another engine, are left out.
         """
         with self.reading() as connection:
-            return reading.dataset(connection, since, until, layout, having)
+            return reading.dataset(connection, since, until, layout, having, among)
 
     def credits(self, experiment: str) -> list[ExperimentPage]:
         """The pages of an experiment, in the order of time, with their clicks; crawlers are left out."""

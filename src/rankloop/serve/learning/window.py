@@ -87,14 +87,14 @@ def read_window(
     """The window of a store; None where nobody searched. Clicks below rank `depth` are left out.
 
     Pages without the features `having`, such as candidates of another engine, are left out too, and of one
-    person or address range what is beyond `influence`.
+    person or address range what is beyond `influence`: features also come from the pages that are left.
     """
     if not searched(store, since=since, until=until):
         return None
     log = ClickLog.from_store(store, since=since, until=until, depth=depth, influence=influence, seed=seed)
     if not len(log):
         return None
-    data = store.dataset(since=since, until=until, having=having)
+    data = store.dataset(since=since, until=until, having=having, among=log.sessions.tolist())
     known = np.minimum.reduceat(log.rows(data, missing="mark"), log.offsets[:-1]) >= 0
     kept = log if known.all() else log.select(known)
     return Window(kept, data, since, until, depth, int(np.sum(~known))) if len(kept) else None
