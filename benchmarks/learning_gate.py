@@ -74,7 +74,7 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
     grade = np.digitize(utility, [0.5, 1.5, 2.5])
     data = RankingDataset.from_groups(X, grade, [DOCUMENTS] * QUERIES).replace(docid=np.arange(len(X)))
     shown = X @ weights
-    person = user(people, max_grade=3)
+    person = user(people, max_label=3)
     log = simulate(
         data, logging_policy=shown, user=person, sessions=pages, randomize="adjacent", rate=0.5, seed=seed
     )
@@ -88,7 +88,7 @@ def one(weights: np.ndarray, people: str, pages: int, seed: int) -> tuple[float,
     best = max(
         (name for name in scores if name.startswith("unbiased")), key=lambda name: found[name].gain_low
     )
-    worth = attraction_by_grade(max_grade=3)[grade].astype(np.float32)
+    worth = attraction_by_grade(max_label=3)[grade].astype(np.float32)
     weight = np.bincount(log.page_query.code, minlength=QUERIES) / log.n_pages
 
     def value(ranking: np.ndarray) -> float:

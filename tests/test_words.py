@@ -32,6 +32,8 @@ INSTEAD = {
     "relevant_from": "relevance_threshold",
     "labels_from": "relevance_threshold",
     "min_label": "relevance_threshold",
+    "max_grade": "max_label",
+    "highest_label": "max_label",
     "top_k": "k",
     "cutoff": "k",
     "cut_off": "k",

@@ -36,7 +36,7 @@ def put_pages(folder: Path) -> None:
         for topic, found in best.items()
     }
     data = search.dataset({topic: topic for topic in TOPICS}, grades, among="retrieved")
-    people = user("pbm", max_grade=3)
+    people = user("pbm", max_label=3)
     log = simulate(
         data, logging_policy=search.ranker, user=people, sessions=PAGES, k=10, randomize="adjacent"
     )

@@ -107,7 +107,7 @@ def test_ubm(data):
 
 
 def test_trust_identifies_the_ratio_of_slopes(data):
-    user = clicks.user("trust", max_grade=3)
+    user = clicks.user("trust", max_label=3)
     model = clicks.TrustPBM(iterations=1000).fit(log_of(data, user))
     truth = user.alpha(8) / user.alpha(8)[0]
     np.testing.assert_allclose(model.alpha(8) / model.alpha(8)[0], truth, rtol=0.12)

@@ -235,10 +235,10 @@ def test_the_presets_do_what_the_literature_says():
 
 
 @pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("max_grade", [1, 4])
-def test_every_preset_resolves(name, max_grade):
-    user = clicks.user(name, max_grade=max_grade)
-    p = user.click_probability(np.full(15, max_grade))
+@pytest.mark.parametrize("max_label", [1, 4])
+def test_every_preset_resolves(name, max_label):
+    user = clicks.user(name, max_label=max_label)
+    p = user.click_probability(np.full(15, max_label))
     assert np.all((p >= 0) & (p <= 1))
     assert p[0] > user.click_probability([0])[0]
     assert clicks.user(user) is user

@@ -75,7 +75,7 @@ def attacked(shop, folder, influence, *, attackers=DAYS * A_DAY):
             log = simulate(
                 data,
                 logging_policy=ranker,
-                user=user("pbm", max_grade=2),
+                user=user("pbm", max_label=2),
                 sessions=max(sessions, 1),
                 k=10,
                 randomize="adjacent",

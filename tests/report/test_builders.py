@@ -175,7 +175,7 @@ def test_curves_belong_to_layouts():
     data = RankingDataset(np.zeros((40, 1)), np.arange(40) % 4, np.arange(40) // 8)
     swaps = {
         "logging_policy": -np.arange(40.0),
-        "user": user("pbm", max_grade=3),
+        "user": user("pbm", max_label=3),
         "randomize": "adjacent",
         "rate": 1.0,
     }

@@ -257,7 +257,7 @@ def test_curves_belong_to_layouts(shop):
     """The pages of a layout without swapped ones are left out; where no layout has any, there is an alarm."""
     random = np.random.default_rng(0)
     data = RankingDataset(random.normal(size=(200, 2)), random.integers(0, 4, 200), np.arange(200) // 10)
-    shown = {"logging_policy": data.X[:, 0], "user": user("pbm", max_grade=3), "sessions": 6000, "k": 5}
+    shown = {"logging_policy": data.X[:, 0], "user": user("pbm", max_label=3), "sessions": 6000, "k": 5}
     swapped = simulate(data, **shown, randomize="adjacent", layout="list", seed=0)
     phone = simulate(data, **shown, randomize="adjacent", layout="phone", seed=1)
     fixed = simulate(data, **shown, layout="card", randomize="adjacent", rate=0.0, seed=2)

@@ -49,7 +49,7 @@ def shop_of_topics(folder, count, **settings):
 def searches(data, ranker, sessions, **how):
     """The click log of people who look by rank and click by grade."""
     looks = {"k": 10, "seed": 0} | how
-    return simulate(data, logging_policy=ranker, user=user("pbm", max_grade=3), sessions=sessions, **looks)
+    return simulate(data, logging_policy=ranker, user=user("pbm", max_label=3), sessions=sessions, **looks)
 
 
 def put_crowd(service, count, sessions):

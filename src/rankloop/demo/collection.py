@@ -30,7 +30,7 @@ class Collection:
     features: tuple[str, ...]
     prior: str
     searches: Mapping[str, Mapping[str, int]]
-    max_grade: int
+    max_label: int
     title_field: str = "id"
 
     @property

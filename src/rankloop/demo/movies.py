@@ -40,7 +40,7 @@ def collect(path: Path, *, download: bool = False) -> Collection:
         features=_FEATURES,
         prior="value(popularity)",
         searches={text: graded[text] for text in chosen},
-        max_grade=1,
+        max_label=1,
         title_field="title",
     )
 

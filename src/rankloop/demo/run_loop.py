@@ -53,7 +53,7 @@ def run_loop(
 ) -> Demo:
     """Learn from simulated clicks on a collection, and compare the rankers on searches held out."""
     steps = Steps() if steps is None else steps
-    person = user("pbm", max_grade=collection.max_grade)
+    person = user("pbm", max_label=collection.max_label)
     by = "BM25 and meaning" if collection.index.encoders else "BM25"
     with steps.step("candidates", f"the best {CANDIDATES} of each search by {by}, with features") as found:
         everything = collection.candidates(collection.searches)
@@ -83,7 +83,7 @@ def run_loop(
     print(replace(judged.table(), notes=()).plain(), flush=True)
     with steps.step("counterfactual", "gain over BM25 from clicks on BM25's pages alone (dcg@10)") as found:
         others = _clicks(test, rankers["bm25"], person, sessions, seed + 1)
-        gains = counterfactual(rankers, test, others, propensity, collection.max_grade, seed)
+        gains = counterfactual(rankers, test, others, propensity, collection.max_label, seed)
         found |= {name: str(one) for name, one in gains.items()}
     with steps.step("interleaved", f"unbiased ranker on {PAGES:,} interleaved pages, wins:losses") as found:
         verdicts = interleaved(rankers, test, person, pages=PAGES, seed=seed)

@@ -50,7 +50,7 @@ def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
             last = demo.log.select(np.arange(max(0, demo.log.n_pages - RECORDED), demo.log.n_pages))
             found["pages"] = put_people(store, last, demo.train, version=versions["bm25"], seed=demo.seed)
             duel = {versions[name]: demo.rankers[name] for name in ("unbiased", "bm25 + popularity")}
-            person = user("pbm", max_grade=demo.collection.max_grade)
+            person = user("pbm", max_label=demo.collection.max_label)
             # On searches that were learned from: clicks on the others would teach the service their answers.
             put_duel(store, demo.train, duel, person, pages=DUELS, seed=demo.seed)
             _put_judgments(store, demo)

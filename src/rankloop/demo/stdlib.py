@@ -46,7 +46,7 @@ def collect(library: Library, usage: Usage, path: Path, *, encoder: str | None =
         features=FEATURES if encoder is None else (*FEATURES, f"similarity({MEANING})"),
         prior="value(popularity)",
         searches=library.searches,
-        max_grade=3,
+        max_label=3,
     )
 
 

@@ -24,7 +24,7 @@ def story(demo: "Demo") -> str:
     parts = {
         "A bad search": [
             f'BM25, which searches by words and learns nothing, for "{query}";',
-            f"{'*' * demo.collection.max_grade} is the best grade of an answer:",
+            f"{'*' * demo.collection.max_label} is the best grade of an answer:",
             *_page(demo, "bm25", query),
         ],
         "What users clicked": _clicks(demo),
@@ -69,7 +69,7 @@ def _page(demo: "Demo", name: str, query: str) -> list[str]:
 
 
 def _stars(grade: int, demo: "Demo") -> str:
-    most = demo.collection.max_grade
+    most = demo.collection.max_label
     return "*" * grade + "." * (most - grade)
 
 

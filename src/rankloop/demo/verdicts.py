@@ -49,7 +49,7 @@ def counterfactual(
     test: RankingDataset,
     log: ClickLog,
     propensity: Propensity,
-    max_grade: int,
+    max_label: int,
     seed: int,
 ) -> dict[str, Counterfactual]:
     """The gain if each ranker had ordered the documents on BM25's pages (doubly robust).
@@ -60,7 +60,7 @@ def counterfactual(
     shown = _shown(test, log)
     scores = {name: ranker.predict(shown) for name, ranker in rankers.items()}
     relevance = likelihood_ranker(trees=_TREES, threads=1)
-    attraction = attraction_by_grade(max_grade=max_grade)[shown.y.astype(np.int64)]
+    attraction = attraction_by_grade(max_label=max_label)[shown.y.astype(np.int64)]
     truth = {name: _mean_dcg(one, attraction, shown, log) for name, one in scores.items()}
     found = {}
     evaluator = Evaluator(log, shown, CLICKED, propensity=propensity, seed=seed, ranker=relevance)

@@ -13,7 +13,7 @@ def discount(rank: ArrayLike) -> Floats:
 
     .. math:: D(r) = \frac{1}{\log_2(1 + r)}
 
-    `rankloop.lists.tensors.discount` has the same for torch and Triton.
+    `rankloop.lists.tensors` has the same for torch (`discount`) and Triton (`discount_of`).
 
     >>> discount([1, 3])
     array([1. , 0.5])

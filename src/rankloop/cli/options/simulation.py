@@ -26,7 +26,7 @@ def simulated_user(name: str, eta: float, noise: float, data: "RankingDataset") 
 
     if Path(name).is_file():
         return load_model(name)
-    return user(name, eta=eta, noise=noise, max_grade=max(int(data.y.max()), 4))
+    return user(name, eta=eta, noise=noise, max_label=max(int(data.y.max()), 4))
 
 
 def ranking_scores(

@@ -180,7 +180,7 @@ def stage_of(
 
 def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: str | None) -> Behaviour:
     most = int(max(data.y.max(), 1)) if data.n_documents else 1
-    model = user_named(user, max_grade=max(most, 4)) if isinstance(user, str) else user
+    model = user_named(user, max_label=max(most, 4)) if isinstance(user, str) else user
     at = getattr(model, "at", None)
     if at is not None:
         if layout is None:
