@@ -85,9 +85,9 @@ def remember(
     shift = (logit(posterior) - logit(chance)) / prior.weight
     rows, person = log.rows(data), np.repeat(voice, log.lengths)
     clicked = log.click > 0
-    heard = _numbers(rows[clicked], person[clicked], data.n_documents) >= voices
+    enough = _numbers(rows[clicked], person[clicked], data.n_documents) >= voices
     asked = _numbers(data.row_query[rows], person, data.n_queries) >= voices
-    kept = np.where(shift > 0, heard, asked[data.row_query]) & seen.shown
+    kept = np.where(shift > 0, enough, asked[data.row_query]) & seen.shown
     return Memory(np.where(kept, shift, 0.0), float(strength), costs)
 
 
