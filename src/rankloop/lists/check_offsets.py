@@ -21,7 +21,7 @@ def check_offsets(offsets: ArrayLike, name: str = "offsets") -> Ints:
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers, one more than there are lists, got {offsets!r:.60}")
     array = np.ascontiguousarray(array, np.int64)
-    if array[0] != 0 or (array[1:] < array[:-1]).any():
+    if array[0] != 0 or np.count_nonzero(array[1:] < array[:-1]):  # `any` takes longer on few lists
         shown = str(array.tolist()) if len(array) <= 8 else f"{array[0]} ... {array[-1]}"
         raise ValueError(
             f"{name} must start at 0 and never fall, got {shown}; list q is rows {name}[q] to {name}[q + 1]"

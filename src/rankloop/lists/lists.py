@@ -92,18 +92,14 @@ def check_weight(values: ArrayLike | None, offsets: Ints, name: str = "weight") 
 
 
 def _check_scores(values: Floats, offsets: Ints, finite: bool) -> None:
-    if not len(values):
-        return
-    highest = float(np.maximum.reduce(values))  # nan where any score is nan
-    if math.isnan(highest):
+    if finite:
+        sound = np.isfinite(values)
+        if np.count_nonzero(sound) < len(values):  # of few scores, faster than `all`
+            row = int(sound.argmin())
+            raise ValueError(f"scores must be finite, got {values[row]:g} in {_place(row, offsets)}")
+    elif len(values) and math.isnan(np.maximum.reduce(values)):  # nan where any score is
         row = int(np.isnan(values).argmax())
-        raise ValueError(
-            f"scores must {'be finite' if finite else 'not be nan'}, got nan in {_place(row, offsets)}"
-            + ("" if finite else "; rank it last with -inf")
-        )
-    if finite and not (highest < math.inf and float(np.minimum.reduce(values)) > -math.inf):
-        row = int(np.argmin(np.isfinite(values)))
-        raise ValueError(f"scores must be finite, got {values[row]:g} in {_place(row, offsets)}")
+        raise ValueError(f"scores must not be nan, got nan in {_place(row, offsets)}; rank it last with -inf")
 
 
 def _check_range(values: Singles, offsets: Ints, name: str, signed: bool) -> float:
