@@ -198,6 +198,27 @@ def test_after_one_interrupt_nothing_more_is_fitted(sets, monkeypatch, at):
     assert ranker.parts_
 
 
+@pytest.mark.parametrize("at", [1, 2])
+def test_an_interrupt_while_weights_are_chosen_leaves_equal_ones(sets, monkeypatch, at):
+    """Of all bags (the first time), and of those that are kept (the second)."""
+    calls = []
+
+    def interrupted(*given, **more):
+        calls.append(given)
+        if len(calls) == at:
+            raise KeyboardInterrupt
+        return stack(*given, **more)
+
+    monkeypatch.setattr("rankloop.rankers.auto.mixture.stack", interrupted)
+    options = {"fits": 4, "members": 3, "folds": 2, "divisions": 2, "backends": ["lightgbm"], "threads": 1}
+    ranker = AutoRanker(minutes=5, **options).fit(*sets[:2])
+    assert all(len(part.rankers) == 2 * at for part in ranker.parts_)
+    assert ndcg(ranker, sets[2]) > 0.5
+    if at == 2:
+        assert len({part.weight for part in ranker.parts_}) == 1
+        assert any("interrupted while weights" in reason for reason in ranker.reasons_)
+
+
 def test_a_machine_that_slows_down_costs_one_fit_more(sets, monkeypatch):
     """After four models every fit takes ten times as long: what cannot be stopped ends early."""
     passed, fits = [0.0], [0]

@@ -258,6 +258,23 @@ def test_what_cannot_be_is_refused(options, message):
     assert isinstance(raised.value, ValueError)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_what_a_callback_raises_comes_out(backend, own, error):
+    """An interrupt that arrives in a callback stays one: CatBoost would make an error of its own of it."""
+
+    def raising(now):
+        if now.number == 3:
+            raise error("third round")
+
+    options = {"backend": backend, "callbacks": [raising]}
+    if own:
+        options["loss"] = f"backend:{BACKENDS[backend]}"
+    with pytest.raises(error, match="third round"):
+        small(**options).fit(TRAIN, VALID)
+
+
 def test_limits_of_the_backends_own_objectives():
     """LightGBM's objectives end at 10,000 documents a list and 31 grades; ours do not."""
     rng = np.random.default_rng(0)

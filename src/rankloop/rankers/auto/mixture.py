@@ -50,26 +50,38 @@ def mixture(
         best = _chosen(tried, AVERAGED)
         made = [Bag(one.candidate, [one.ranker], one.scores, one.seconds) for one in best]
         scores = np.column_stack([bag.scores for bag in made])
-        found = stack(scores, over.compared, setting.metric, seed=setting.seed)
+        found = _weighted(scores, over.compared, clock, setting)
         about = f"the best {len(best)} are used as they are, as there was no time for folds"
         if explored is None:
             made, whole = refitted(made, found.weights, over.everything, over.held, clock, setting)
             about += f"; {whole} of them were also fitted on all queries" if whole else ""
         return Mixture(made, found, about, over.compared, scores, None)
     about = f"{len(made)} of the best were fitted again on {parts.used} of {parts.count} folds of all queries"
-    found = _stacked(made, parts, setting)
+    found = _weighted(*_unseen(made, parts), clock, setting)
     order = np.argsort(-found.weights, kind="stable")[:members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
     made, done = repeated(made, parts, clock, divisions, setting)
     if done > 1:
         about += f", those that count in {done} divisions into folds"
-    seen, scores = parts.unseen([bag.scores for bag in made])
-    return Mixture(made, _stacked(made, parts, setting), about, seen, scores, parts.left_out)
+    scores, seen = _unseen(made, parts)
+    return Mixture(made, _weighted(scores, seen, clock, setting), about, seen, scores, parts.left_out)
 
 
-def _stacked(made: Sequence[Bag], parts: Folds, setting: Setting) -> Stack:
+def _unseen(made: Sequence[Bag], parts: Folds) -> tuple[Floats, RankingDataset]:
     seen, scores = parts.unseen([bag.scores for bag in made])
-    return stack(scores, seen, setting.metric, seed=setting.seed)
+    return scores, seen
+
+
+def _weighted(scores: Floats, data: RankingDataset, clock: Clock, setting: Setting) -> Stack:
+    """The weights of the stack; equal ones where it is interrupted."""
+    try:
+        return stack(scores, data, setting.metric, seed=setting.seed)
+    except KeyboardInterrupt:
+        clock.interrupt()
+        models = scores.shape[1]
+        return Stack(
+            np.full(models, 1 / models), "equal weights: it was interrupted while weights were compared"
+        )
 
 
 def _chosen(tried: Sequence[Tried], members: int) -> list[Tried]:

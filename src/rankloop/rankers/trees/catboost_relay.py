@@ -1,5 +1,7 @@
 """CatBoost's callbacks: scores out, derivatives in."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,16 @@ class Relay:
         self.derivatives = np.empty((0, 2))
         self.calls = 0
         self.seen: Floats | None = None
-        self.failed: Exception | None = None
+        self.failed: BaseException | None = None
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep what a callback raises, also an interrupt: CatBoost would make its own error of it."""
+        try:
+            yield
+        except BaseException as error:
+            self.failed = error
+            raise
 
     def update(self, scores: Floats) -> None:
         if self.derivatives_of is not None:
@@ -40,11 +51,8 @@ class Relay:
 
     def after_iteration(self, info: Any) -> bool:
         self.calls = 0
-        try:
+        with self.kept():
             return not self.watch(self.seen)
-        except ValueError as error:  # CatBoost would hide it
-            self.failed = error
-            return False
 
 
 class RelayObjective:
@@ -55,7 +63,8 @@ class RelayObjective:
         return self
 
     def calc_ders_range(self, approxes: Any, targets: Any, weights: Any) -> Floats:
-        return self.relay.derivatives[np.asarray(targets).astype(np.int64)]
+        with self.relay.kept():
+            return self.relay.derivatives[np.asarray(targets).astype(np.int64)]
 
 
 class RelayMetric:
@@ -69,8 +78,9 @@ class RelayMetric:
         return True
 
     def evaluate(self, approxes: Any, target: Any, weight: Any) -> tuple[float, float]:
-        self.relay.show(np.asarray(approxes[0], np.float64))
-        return 0.0, 1.0
+        with self.relay.kept():
+            self.relay.show(np.asarray(approxes[0], np.float64))
+            return 0.0, 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
         return error
