@@ -15,8 +15,9 @@ from rankloop.rankers.auto import clock
 from rankloop.rankers.auto import search as searching
 from rankloop.rankers.auto.bags import Folds
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, installed_backends, neighbours
+from rankloop.rankers.auto.division import divided
 from rankloop.rankers.auto.mixture import _chosen as chosen
-from rankloop.rankers.auto.search import Tried
+from rankloop.rankers.auto.search import Tried, told
 from rankloop.rankers.auto.stack import stack
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.per_list import normalised
@@ -118,6 +119,29 @@ def test_large_data_is_tried_on_a_sample_and_fitted_whole(monkeypatch):
     assert "of the documents to save time" in ranker.leaderboard_.plain()
     assert [len(part.rankers) for part in ranker.parts_] == [2]
     assert ranker.metrics_["out of fold"]["ndcg@10"] > 0.6
+
+
+def test_models_of_a_sample_stay_where_no_time_is_left(monkeypatch):
+    """A fit of a sample took half of the time: one of all documents would be stopped long before its end."""
+    monkeypatch.setitem(searching.PER_CELL, "trees", 1.0)
+    monkeypatch.setattr(searching, "FEWEST", 20)
+    monkeypatch.setattr(searching, "_prepare", lambda *_: None)
+    passed = [0.0]
+
+    def slow(candidate, *given, **more):
+        fitted = original(candidate, *given, **more)
+        passed[0] += 31
+        return fitted
+
+    original = searching.fit_one
+    monkeypatch.setattr(clock, "now", lambda: passed[0])
+    monkeypatch.setattr(searching, "fit_one", slow)
+    monkeypatch.setattr("rankloop.rankers.auto.bags.fit_one", slow)
+    data = synthetic(n_queries=200, docs_per_query=10, n_features=5, seed=0)
+    ranker = AutoRanker(minutes=1, backends=["lightgbm"], threads=1).fit(data)
+    assert passed[0] == 31
+    assert "of the documents to save time" in ranker.leaderboard_.plain()
+    assert "no time for folds" in ranker.leaderboard_.plain()
 
 
 def test_without_time_for_folds_models_are_used_as_they_are(sets, monkeypatch):
@@ -341,6 +365,68 @@ def test_only_what_is_installed_is_tried(monkeypatch):
     assert not any(str(one.params["loss"]).startswith("backend:") for one in weighted)
 
 
+def test_a_library_that_was_asked_for_must_be_there(sets, monkeypatch):
+    monkeypatch.setattr("rankloop._extras.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"needs xgboost; .*rankloop\[trees\]"):
+        AutoRanker(backends=["xgboost"]).fit(sets[0])
+
+
+def few_relevant(queries):
+    """Sixty queries, of which so many have relevant documents."""
+    data = synthetic(n_queries=60, docs_per_query=8, n_features=4, seed=0)
+    useful = np.flatnonzero(np.maximum.reduceat(data.y, data.offsets[:-1]))[:queries]
+    return data.replace(y=np.where(np.isin(data.row_query, useful), data.y, 0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("useful", [2, 3, 20])
+def test_queries_with_an_order_are_on_both_sides(useful, seed):
+    found = divided(few_relevant(useful), None, seed)
+    assert found.fitted.y.any()
+    assert found.compared.y.any()
+    assert found.fitted.n_queries + found.compared.n_queries == 60
+    assert found.compared.n_queries in (11, 12, 13)
+
+
+def test_one_query_with_an_order_is_all_there_is():
+    data = few_relevant(1)
+    ranker = AutoRanker(fits=2, members=1, backends=["lightgbm"], threads=1).fit(data)
+    assert "the queries that they were trained on, as there are too few" in ranker.leaderboard_.plain()
+    assert np.isfinite(ranker.predict(data)).all()
+
+
+def test_a_validation_set_without_values_is_refused_at_once(sets):
+    with pytest.raises(ValueError, match="ndcg@10 has no value on any query to compare models on"):
+        AutoRanker(minutes=0.1).fit(sets[0], sets[1].replace(y=np.zeros_like(sets[1].y)))
+
+
+def test_features_without_two_values_are_refused(sets):
+    with pytest.raises(ValueError, match=r"no feature tells the .* documents apart"):
+        AutoRanker(minutes=0.1).fit(sets[0].replace(X=np.ones_like(sets[0].X)))
+    with pytest.raises(ValueError, match=r"no feature tells the .* documents apart"):
+        AutoRanker(minutes=0.1).fit(sets[0].replace(X=np.full_like(sets[0].X, np.nan)))
+
+
+def test_labels_too_high_for_exponential_gains_are_ranked_by_linear_ones(sets):
+    high = [one.replace(y=one.y * 1e5) for one in sets]
+    with pytest.raises(ValueError, match=r"2\^label overflows for label .*gain='linear'"):
+        AutoRanker(minutes=0.1).fit(*high[:2])
+    ranker = AutoRanker(metric="ndcg(gain=linear)@10", fits=3, members=2, folds=2, divisions=1, threads=1)
+    ranker.fit(*high[:2])
+    assert ranker.leaderboard_.rows[0][2] > "0.6"
+    assert any("lambdagap" in row[0] for row in ranker.leaderboard_.rows)
+    assert not any("could not be fitted" in reason for reason in ranker.reasons_)
+
+
+def test_a_cause_is_told_once():
+    failures = [("a", "no memory"), ("b", "no memory"), ("a", "no memory"), ("c", "labels too high")]
+    assert told(failures) == [
+        "2 models, such as a, could not be fitted: no memory",
+        "c could not be fitted: labels too high",
+    ]
+    assert told([("a", f"cause {n}") for n in range(9)])[-1] == "4 more causes are left out"
+
+
 def test_features_are_sampled_for_each_split():
     """Half of two features is one: a tree that was given one for all its splits would never see the other."""
     rng = np.random.default_rng(0)
@@ -401,9 +487,14 @@ def test_neighbours_are_settings_that_can_be_fitted():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"minutes": 0}, "minutes must be above 0"),
-        ({"folds": 1}, "folds must be at least 2"),
-        ({"members": 0}, "members must be at least 1"),
+        ({"minutes": 0}, "minutes must be a number above 0, got 0"),
+        ({"minutes": float("inf")}, "minutes must be a number above 0, got inf"),
+        ({"minutes": "1"}, "minutes must be a number above 0, got '1'"),
+        ({"folds": 1}, "folds must be a whole number, at least 2"),
+        ({"folds": None}, "folds must be a whole number, at least 2"),
+        ({"members": 0}, "members must be a whole number, at least 1"),
+        ({"fits": 1.5}, "fits must be a whole number, at least 1, got 1.5"),
+        ({"backends": "lightgbm"}, r"a list of names, such as \['lightgbm'\]"),
         ({"backends": ["sklearn"]}, "backends are lightgbm, xgboost, catboost, neural, got 'sklearn'"),
     ],
 )

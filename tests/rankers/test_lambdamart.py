@@ -258,6 +258,13 @@ def test_what_cannot_be_is_refused(options, message):
     assert isinstance(raised.value, ValueError)
 
 
+def test_leaves_too_large_for_the_documents_are_named():
+    with pytest.raises(ValueError, match=r"into two large enough leaves; .*min_data_in_leaf"):
+        small(params={"min_data_in_leaf": TRAIN.n_documents}).fit(TRAIN)
+    with pytest.raises(ValueError, match=r"no feature tells the .* documents apart"):
+        small().fit(TRAIN.replace(X=np.ones_like(TRAIN.X)))
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])

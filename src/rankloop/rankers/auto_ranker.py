@@ -1,8 +1,10 @@
 """The best ranker that a number of minutes gives."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +18,9 @@ from rankloop.rankers.auto.candidates import installed_backends
 from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.division import Division, divided
 from rankloop.rankers.auto.mixture import LEAST, Mixture, mixture
-from rankloop.rankers.auto.search import Setting, Tried, affordable, search
+from rankloop.rankers.auto.search import Setting, Tried, affordable, search, told
 from rankloop.rankers.auto.view import View
+from rankloop.rankers.base.input import refuse_constant
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Member, Ranker
@@ -88,6 +91,7 @@ class AutoRanker(Ranker):
 
     def _fit(self, train: RankingDataset, valid: RankingDataset | None) -> None:
         self._check()
+        refuse_constant(train)
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
         setting = Setting(self.metric, self.threads, self.seed, backends, self.fits)
@@ -102,7 +106,7 @@ class AutoRanker(Ranker):
             if weight > LEAST
         ]
         self._record_unseen(found, None if valid is None else over.held)
-        self.reasons_ = self._why(tried, found, over, valid is not None, clock) + setting.failures
+        self.reasons_ = self._why(tried, found, over, valid is not None, clock) + told(setting.failures)
         self._rows = self._board(tried)
 
     def _record_unseen(self, found: Mixture, held: Ints | None) -> None:
@@ -119,11 +123,13 @@ class AutoRanker(Ranker):
             self.metrics_["valid"] = {name: mean}
 
     def _check(self) -> None:
-        if not self.minutes > 0:
-            raise ValueError(f"minutes must be above 0, got {self.minutes}")
+        minutes: Any = self.minutes
+        if not isinstance(minutes, Real) or not 0 < float(minutes) < math.inf:
+            raise ValueError(f"minutes must be a number above 0, got {minutes!r}")
         for name, least in (("members", 1), ("folds", 2), ("divisions", 1), ("fits", 1)):
-            if getattr(self, name) is not None and getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+            value = getattr(self, name)
+            if (name != "fits" or value is not None) and (not isinstance(value, Integral) or value < least):
+                raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
 
     def _why(
         self, tried: Sequence[Tried], found: Mixture, over: Division, given: bool, clock: Clock
@@ -131,16 +137,19 @@ class AutoRanker(Ranker):
         """One sentence for each decision."""
         best = tried[0]
         where = "the validation set" if given else "a fifth of the queries"
+        if len(over.held) == over.everything.n_queries:
+            where = "the queries that they were trained on, as there are too few to leave some out"
         by_query = max((one.value for one in tried if one.candidate.view.by_query), default=-np.inf)
         plain = max((one.value for one in tried if not one.candidate.view.by_query), default=-np.inf)
         if over.sampled < 1:
             where += f", trained on {over.sampled:.0%} of the documents to save time"
+        word = "model was" if len(tried) == 1 else "models were"
         about = found.about
         if "out of fold" in self.metrics_:
             unseen = self.metrics_["out of fold"][str(known(self.metric))]
             about += f"; on the queries left out the mixture has {self.metric} {unseen:.4f}"
         lines = [
-            f"{len(tried)} models were tried on {where}; the best single one is {best.candidate.name} "
+            f"{len(tried)} {word} tried on {where}; the best single one is {best.candidate.name} "
             f"({best.candidate.view.name}) with {self.metric} {abs(best.value):.4f}",
             about,
             found.stack.reason,

@@ -18,6 +18,7 @@ from rankloop.rankers.base.ranker import Ranker
 __all__ = ["Bag", "Folds", "bags", "folds_for", "refitted", "repeated"]
 
 SAFETY = 1.3  # how much longer a fit may take than it did before
+WORTH = 0.3  # of the time of a fit, with which it is begun: fewer trees of more documents are no better
 TOGETHER = 3  # members that have time for all folds, of twice as many, or there are fewer folds or none
 
 
@@ -102,7 +103,7 @@ def larger(everything: RankingDataset, held: Ints, explored: int | None) -> floa
 def bags(
     tried: Sequence[Tried], over: Folds, explored: int | None, clock: Clock, setting: Setting
 ) -> list[Bag]:
-    """One bag after another for as long as there is time; the first gets what time there is."""
+    """One bag after another for as long as there is time; the first also where it is stopped early."""
     slower = larger(over.data, over.held, explored)
     missing = over.used - over.free
     made: list[Bag] = []
@@ -110,7 +111,9 @@ def bags(
         try:
             for one in tried:
                 seconds = slower * one.seconds
-                if seconds * missing < clock.left or (not made and one.candidate.kind == "trees"):
+                needed = seconds * missing
+                short = not made and one.candidate.kind == "trees" and WORTH * needed < clock.left
+                if needed < clock.left or short:
                     made += _bag(one.candidate, over, 0, clock, seconds, setting, one if over.free else None)
                 advance(1)
         except KeyboardInterrupt:

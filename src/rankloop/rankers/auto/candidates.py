@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rankloop._extras import require_modules
 from rankloop.rankers.auto.view import View
 from rankloop.rankers.base.ranker import Ranker
 
@@ -91,14 +92,15 @@ _SHORT = {
 
 def installed_backends(wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The tree libraries to use, of those that are installed; "neural" where PyTorch is."""
-    known = (*BACKENDS, NEURAL)
+    modules = {name: "torch" if name == NEURAL else name for name in (*BACKENDS, NEURAL)}
+    if isinstance(wanted, str):
+        raise ValueError(f"backends is a list of names, such as [{wanted!r}], got {wanted!r}")
     for name in wanted or ():
-        if name not in known:
-            raise ValueError(f"backends are {', '.join(known)}, got {name!r}")
-    modules = {name: "torch" if name == NEURAL else name for name in known}
-    return tuple(
-        name for name in known if (wanted is None or name in wanted) and find_spec(modules[name]) is not None
-    )
+        if name not in modules:
+            raise ValueError(f"backends are {', '.join(modules)}, got {name!r}")
+    if wanted is not None:
+        require_modules(*(modules[name] for name in wanted))
+    return tuple(name for name in modules if (find_spec(modules[name]) if wanted is None else name in wanted))
 
 
 def first_candidates(

@@ -24,14 +24,21 @@ class Division:
 
 
 def divided(train: RankingDataset, valid: RankingDataset | None, seed: int) -> Division:
-    """The validation set held out, or a fifth of the queries; all of very few queries."""
+    """The validation set held out, or a fifth of the queries; all of very few queries.
+
+    Of the queries whose labels differ, a fifth is held out too, and never all.
+    """
     if valid is not None:
         everything = joined(train, valid)
         return Division(everything, np.arange(train.n_queries, everything.n_queries), train, valid)
-    if train.n_queries < 5:
+    starts = train.offsets[:-1]
+    differ = np.maximum.reduceat(train.y, starts) > np.minimum.reduceat(train.y, starts)
+    if train.n_queries < 5 or differ.sum() < 2:
         return Division(train, np.arange(train.n_queries), train, train)
     order = np.random.default_rng([seed, 2]).permutation(train.n_queries)
-    held = np.sort(order[: round(HELD_OUT * train.n_queries)])
+    useful, others = order[differ[order]], order[~differ[order]]
+    count = max(round(HELD_OUT * len(useful)), 1)
+    held = np.sort(np.concatenate([useful[:count], others[: round(HELD_OUT * len(others))]]))
     rest = np.setdiff1d(np.arange(train.n_queries), held)
     return Division(train, held, train.select(rest), train.select(held))
 

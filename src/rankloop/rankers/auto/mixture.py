@@ -51,12 +51,16 @@ def mixture(
         made = [Bag(one.candidate, [one.ranker], one.scores, one.seconds) for one in best]
         scores = np.column_stack([bag.scores for bag in made])
         found = _weighted(scores, over.compared, clock, setting)
-        about = f"the best {len(best)} are used as they are, as there was no time for folds"
+        several = (
+            f"the best {len(best)} are used as they are" if len(best) > 1 else "the best is used as it is"
+        )
+        about = f"{several}, as there was no time for folds"
         if explored is None:
             made, whole = refitted(made, found.weights, over.everything, over.held, clock, setting)
-            about += f"; {whole} of them were also fitted on all queries" if whole else ""
+            about += f"; {whole} of them {_were(whole)} also fitted on all queries" if whole else ""
         return Mixture(made, found, about, over.compared, scores, None)
-    about = f"{len(made)} of the best were fitted again on {parts.used} of {parts.count} folds of all queries"
+    again_on = f"fitted again on {parts.used} of {parts.count} folds of all queries"
+    about = f"{len(made)} of the best {_were(len(made))} {again_on}"
     found = _weighted(*_unseen(made, parts), clock, setting)
     order = np.argsort(-found.weights, kind="stable")[:members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
@@ -65,6 +69,10 @@ def mixture(
         about += f", those that count in {done} divisions into folds"
     scores, seen = _unseen(made, parts)
     return Mixture(made, _weighted(scores, seen, clock, setting), about, seen, scores, parts.left_out)
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _unseen(made: Sequence[Bag], parts: Folds) -> tuple[Floats, RankingDataset]:

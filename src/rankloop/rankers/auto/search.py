@@ -13,6 +13,7 @@ import numpy as np
 from rankloop._arrays import Floats
 from rankloop._progress import progress
 from rankloop.data import RankingDataset
+from rankloop.metrics import metric
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
 from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.division import Division
@@ -21,7 +22,7 @@ from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Setting", "Tried", "affordable", "fit_one", "search"]
+__all__ = ["Setting", "Tried", "affordable", "fit_one", "search", "told"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
 MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
@@ -37,6 +38,8 @@ MOST_SKIPPED = 20  # candidates that the time is too short for
 FITS = 10  # that must fit into the time for trying; larger data is sampled
 FEWEST = 100  # queries of a sample
 CLEARLY = 3.0  # standard errors behind the best, from which on a group of models is left alone
+HIGH = 31  # labels above it are counts or times rather than grades; the libraries' own objectives end there
+WITH_GAIN = ("lambdagap", "lambdarank", "lambdaloss")
 SOME = 20  # queries on which a kind of model is tried out, and that a verdict on one takes
 
 
@@ -49,7 +52,7 @@ class Setting:
     seed: int
     backends: tuple[str, ...]
     fits: int | None
-    failures: list[str] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)  # models, and why they could not be fitted
     ready: set[tuple[str, ...]] = field(default_factory=set)  # what was compiled and loaded
 
 
@@ -93,6 +96,11 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     found: list[Tried] = []
     best: list[Candidate] = []
     objective = Objective.of(setting.metric, held)
+    if not np.isfinite(objective.values(held.y.astype(np.float64))).any():
+        raise ValueError(
+            f"{objective.metric} has no value on any query to compare models on: none has a relevant "
+            "document; give another validation set, or another metric"
+        )
     with progress("trying models", total=EXPLORE * clock.seconds) as advance:
         try:
             shown, skipped = 0.0, 0
@@ -120,8 +128,24 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
                 raise
             clock.interrupt()
     if not found:
-        raise ValueError(f"no model could be fitted: {'; '.join(setting.failures) or 'none has a value'}")
+        raise ValueError(
+            f"no model could be fitted; {'; '.join(told(setting.failures)) or 'none has a value'}"
+        )
     return found
+
+
+def told(failures: Sequence[tuple[str, str]], most: int = 5) -> list[str]:
+    """A sentence for each cause, whatever the number of models that it kept from being fitted."""
+    causes: dict[str, list[str]] = {}
+    for model, cause in failures:
+        if model not in causes.setdefault(cause, []):
+            causes[cause].append(model)
+    lines = [f"{_such_as(models)} could not be fitted: {cause}" for cause, models in causes.items()]
+    return lines if len(lines) <= most else [*lines[:most], f"{len(lines) - most} more causes are left out"]
+
+
+def _such_as(models: Sequence[str]) -> str:
+    return models[0] if len(models) == 1 else f"{len(models)} models, such as {models[0]},"
 
 
 def _candidates(
@@ -218,7 +242,9 @@ def fit_one(
     seed: int | None = None,
 ) -> Ranker | None:
     """A fitted model, or None where a library cannot fit these data."""
-    more: dict[str, Any] = {"callbacks": (stop,)} if candidate.kind == "trees" else {}
+    more: dict[str, Any] = {}
+    if candidate.kind == "trees":
+        more = {"callbacks": (stop,), "loss": _loss(candidate, train, setting)}
     seed = setting.seed if seed is None else seed
     ranker = candidate.ranker(threads=setting.threads, seed=seed, metric=setting.metric, **more)
     if candidate.kind != "trees":
@@ -228,11 +254,18 @@ def fit_one(
             candidate.view.data(train), None if held is None else candidate.view.data(held)
         )
     except Exception as error:  # a library may fail in any way, also while it is imported
-        setting.failures.append(f"{candidate.name}: {error}")
+        setting.failures.append((candidate.name, str(error)))
         return None
     if candidate.kind == "trees":
         fitted.set_params(callbacks=())
     return fitted
+
+
+def _loss(candidate: Candidate, train: RankingDataset, setting: Setting) -> str:
+    """The loss of trees, with linear gains where the metric has them and labels are too high for 2^label."""
+    loss = str(candidate.params["loss"])
+    linear = metric(setting.metric).options.get("gain") == "linear" and train.y.max() > HIGH
+    return f"{loss}(gain=linear)" if linear and loss in WITH_GAIN else loss
 
 
 def _sampled(train: RankingDataset, seed: int) -> RankingDataset:

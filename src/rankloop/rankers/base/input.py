@@ -112,6 +112,20 @@ def refuse_without_order(train: RankingDataset) -> None:
         )
 
 
+def refuse_constant(train: RankingDataset) -> None:
+    """Refuse features of which none has two values, a missing one included."""
+    first = train.X[:1]
+    if not any(bool(_differs(column, first[0, at])) for at, column in enumerate(train.X.T)):
+        raise ValueError(
+            f"no feature tells the {train.n_documents:,} documents apart: each has one value in "
+            "all of them; check the features, and how the data were read"
+        )
+
+
+def _differs(column: Singles, value: np.float32) -> np.bool:
+    return (~np.isnan(column)).any() if np.isnan(value) else (column != value).any()
+
+
 def refuse_other_features(
     what: str, names: Sequence[str] | None, number: int, trained: Sequence[str] | None, expected: int
 ) -> None:

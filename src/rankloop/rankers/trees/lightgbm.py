@@ -10,6 +10,7 @@ from rankloop._arrays import Floats, Singles
 from rankloop._names import one_of, unknown
 from rankloop._warn import warn
 from rankloop.data import RankingDataset
+from rankloop.rankers.base.input import refuse_constant
 from rankloop.rankers.base.ranker import Member
 from rankloop.rankers.trees.boosting import Job, Plan
 from rankloop.rankers.trees.compile_forest import compile_forest, read_trees
@@ -64,9 +65,10 @@ class LightGBMForest:
         if alone and not any(
             data.construct().feature_num_bin(feature) > 1 for feature in range(train.n_features)
         ):
+            refuse_constant(train)
             raise ValueError(
-                f"no feature tells the {train.n_documents:,} documents apart: each has one value in "
-                "all of them; check the features, and how the data were read"
+                f"no feature divides the {train.n_documents:,} documents into two large enough leaves; "
+                "take more documents, or a smaller min_data_in_leaf in params"
             )
         seen: dict[str, Floats] = {}
 
