@@ -27,11 +27,11 @@ _LATEX = str.maketrans(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Cells as text; the first `left` columns hold words, the others numbers; `strong` cells are bold.
 
-    >>> print(Table(("metric", "mean"), [("map", "0.25"), ("mrr", "0.5")], notes=["2 queries"]).plain())
+    >>> Table(("metric", "mean"), [("map", "0.25"), ("mrr", "0.5")], notes=["2 queries"])
     metric  mean
     map     0.25
     mrr      0.5
@@ -68,6 +68,12 @@ class Table:
             for line in lines
         ]
         return "\n".join([*([self.title] if self.title else []), *body, *self.notes])
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
     def __rich__(self) -> Any:
         from rich import box

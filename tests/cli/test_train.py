@@ -12,6 +12,7 @@ from rankloop.cli.predict import predict
 from rankloop.cli.train import train
 from rankloop.cli.tune import tune
 from rankloop.data import read_svmlight, synthetic, write_svmlight
+from rankloop.metrics import evaluate
 from rankloop.rankers import RankSVM, load
 from rankloop.rankers.saving.load import manifest
 
@@ -57,6 +58,25 @@ def test_a_run_folder_holds_everything(files, tmp_path):
     )
     assert found["metrics"]["valid"]["metrics"]["map"]["mean"] > 0.5
     assert load(again / "model.rank").C == 2
+
+
+def test_an_automatic_ranker_is_not_judged_by_models_that_saw_the_validation_set(files, tmp_path):
+    """It is fitted on the validation queries too: the figure is that of the models without them."""
+    out = tmp_path / "auto"
+    options = ("fits=2", "members=1", "folds=2", "divisions=1", "threads=1", "backends=['lightgbm']")
+    shown = run(
+        "train", files / "train.txt", "--valid", files / "valid.txt", "--ranker", "auto", "--minutes", "5",
+        *(word for option in options for word in ("--set", option)), "--out", out,
+    )  # fmt: skip
+    assert "2 models were tried on the validation set" in shown
+    valid, ranker = read_svmlight(files / "valid.txt"), load(out / "model.rank")
+    (part,) = ranker.parts_
+    assert len(part.rankers) == 2
+    unseen = evaluate(part.rankers[0].predict(part.view.data(valid)), valid, ["ndcg@10"]).mean["ndcg@10"]
+    assert unseen != pytest.approx(evaluate(ranker, valid, ["ndcg@10"]).mean["ndcg@10"], abs=1e-6)
+    figures = json.loads((out / "metrics.json").read_text())
+    assert figures["valid"]["metrics"]["ndcg@10"]["mean"] == pytest.approx(unseen)
+    assert manifest(out / "model.rank")["metrics"]["valid"]["ndcg@10"] == pytest.approx(unseen)
 
 
 def test_predict_writes_every_form(files, tmp_path):

@@ -62,7 +62,30 @@ def test_the_leaderboard_and_its_reasons(mixture):
     assert len(values) == 6
     assert values == sorted(values, reverse=True)
     assert "6 models were tried on the validation set" in board.plain()
+    assert str(board) == board.plain()
     assert any("weights" in reason for reason in mixture.reasons_)
+
+
+def test_scores_of_the_validation_set_are_by_models_that_did_not_see_it(sets, mixture):
+    """One fold in three left the validation set out: its models alone give these scores."""
+    valid = sets[1]
+    wanted = np.zeros(valid.n_documents)
+    for part in mixture.parts_:
+        first = part.rankers[0].predict(part.view.data(valid))
+        wanted += part.weight * normalised(first, valid.offsets, "zscore")
+    np.testing.assert_allclose(mixture.valid_scores_, wanted, atol=1e-12)
+    unseen = float(np.nanmean(metric("ndcg@10")(mixture.valid_scores_, valid.y, valid.offsets)))
+    assert mixture.metrics_["valid"]["ndcg@10"] == pytest.approx(unseen)
+
+
+def test_models_fitted_on_all_queries_leave_no_figure_of_the_validation_set(sets, monkeypatch):
+    monkeypatch.setattr("rankloop.rankers.auto.mixture.folds_for", lambda *_: Folds(*_[1:3], 4, 1, True, 0))
+    ranker = AutoRanker(fits=3, backends=["lightgbm"], threads=1).fit(*sets[:2])
+    assert any(len(part.rankers) == 2 for part in ranker.parts_)
+    valid = sets[1]
+    unseen = float(np.nanmean(metric("ndcg@10")(ranker.valid_scores_, valid.y, valid.offsets)))
+    assert ranker.metrics_["valid"]["ndcg@10"] == pytest.approx(unseen)
+    assert unseen != pytest.approx(ndcg(ranker, valid))
 
 
 def test_contributions_add_up_to_the_score(sets, mixture):

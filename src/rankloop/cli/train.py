@@ -122,7 +122,14 @@ def train(
         started = time.perf_counter()
         model.fit(sets["data"], sets.get("valid"))
         seconds = round(time.perf_counter() - started, 3)
-        judged = {part: evaluate(model, judged, metrics) for part, judged in sets.items() if part != "data"}
+        unseen = getattr(
+            model, "valid_scores_", None
+        )  # of a ranker that was fitted on the validation set too
+        judged = {
+            part: evaluate(unseen if part == "valid" and unseen is not None else model, judged, metrics)
+            for part, judged in sets.items()
+            if part != "data"
+        }
         judged = judged or {"train": evaluate(model, sets["data"], metrics)}
     for part, found in judged.items():
         model.metrics_[part] = {key: value for key, value in found.mean.items() if value == value}

@@ -54,9 +54,12 @@ class AutoRanker(Ranker):
 
     Where the time is too short for that, models of the first part are weighted as they are, and those that
     count most are fitted on all data too. The time is kept, up to the end of a fit that cannot be stopped; an
-    interrupt (Ctrl-C) ends it with the best so far. `leaderboard_` is a table of what was tried, `reasons_`
-    says why the mixture is what it is. What fits in the time depends on the machine; with `fits`, the number
-    of models to try, and minutes to spare the result depends on the seed alone.
+    interrupt (Ctrl-C) ends it with the best so far. What fits in the time depends on the machine; with
+    `fits`, the number of models to try, and minutes to spare the result depends on the seed alone.
+
+    `leaderboard_` is a table of what was tried, `reasons_` says why the mixture is what it is.
+    `valid_scores_` are scores of the validation set by models that were not fitted on it, as those of
+    `predict` are.
 
     >>> from rankloop.data import synthetic
     >>> train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
@@ -105,22 +108,26 @@ class AutoRanker(Ranker):
             for bag, weight in zip(found.bags, found.stack.weights, strict=True)
             if weight > LEAST
         ]
-        self._record_unseen(found, None if valid is None else over.held)
+        self._record_unseen(found, over, valid)
         self.reasons_ = self._why(tried, found, over, valid is not None, clock) + told(setting.failures)
         self._rows = self._board(tried)
 
-    def _record_unseen(self, found: Mixture, held: Ints | None) -> None:
+    def _record_unseen(self, found: Mixture, over: Division, valid: RankingDataset | None) -> None:
         """The metric on queries by models that were not trained on them, which the fitted mixture was."""
-        if found.queries is None:
-            return
         objective = Objective.of(self.metric, found.data)
-        values = objective.values(found.scores @ found.stack.weights)
+        scores = found.scores @ found.stack.weights
+        values = objective.values(scores)
         name, weight = str(objective.metric), found.data.query_weight
-        self.metrics_["out of fold"] = {name: objective.metric.mean(values, weight)}
-        if held is not None:
-            last = np.isin(found.queries, held)
+        if found.queries is not None:
+            self.metrics_["out of fold"] = {name: objective.metric.mean(values, weight)}
+        if valid is not None:
+            every = np.ones(len(values), bool)
+            last = every if found.queries is None else np.isin(found.queries, over.held)
             mean = objective.metric.mean(values[last], None if weight is None else weight[last])
             self.metrics_["valid"] = {name: mean}
+            seen = scores[np.repeat(last, found.data.lengths)]
+            if len(seen) == valid.n_documents:
+                self.valid_scores_ = seen
 
     def _check(self) -> None:
         minutes: Any = self.minutes
