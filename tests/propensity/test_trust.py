@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog, TrustPBM
 from rankloop.clicks.fitting.moved import Moved, compared
-from rankloop.data import RankingDataset
-from rankloop.propensity import TrustWarning, fair_pairs, harvest, randomized, swap_intervention, trust_bias
+from rankloop.data import RankingDataset, synthetic
+from rankloop.propensity import (
+    TrustWarning,
+    dual_learning,
+    fair_pairs,
+    harvest,
+    pair_debias,
+    randomized,
+    regression_em,
+    swap_intervention,
+    trust_bias,
+)
 
 QUERIES, DOCUMENTS = 60, 5
 
@@ -71,6 +81,27 @@ def test_estimators_warn(estimator, design):
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "people trust high ranks", TrustWarning)
         estimator(log_of("pbm", design, 1, pages=12_000), resamples=20)
+
+
+@pytest.mark.filterwarnings("ignore::rankloop.propensity.IdentifiabilityWarning")
+@pytest.mark.parametrize("estimator", [regression_em, dual_learning, pair_debias])
+def test_joint_estimators_warn_where_documents_moved(estimator):
+    """Of trust that was found; of trust that cannot be excluded they say nothing, as their logs seldom can."""
+    data = synthetic(n_queries=60, docs_per_query=5, n_features=4, seed=0)
+    options = {"logging_policy": data.X[:, 0], "sessions": 20_000, "k": 4, "seed": 0}
+    with pytest.warns(TrustWarning, match="people trust high ranks"):
+        curve = estimator(
+            clicks.simulate(data, user="trust", randomize="shuffle", **options), data, resamples=20
+        )
+    assert curve.trust.found
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", TrustWarning)
+        moved = estimator(
+            clicks.simulate(data, user="pbm", randomize="shuffle", **options), data, resamples=20
+        )
+        fixed = estimator(clicks.simulate(data, user="trust", **options), data, resamples=20)
+    assert not moved.trust.found
+    assert fixed.trust is None
 
 
 def test_the_result_does_not_depend_on_names_or_row_order():

@@ -11,6 +11,7 @@ from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.fitting.likelihood import JointLikelihood
 from rankloop.propensity.fitting.people import warn_if_few
 from rankloop.propensity.propensity import Propensity
+from rankloop.propensity.trust_bias import with_trust
 
 __all__ = ["regression_em"]
 
@@ -64,4 +65,5 @@ def regression_em(
         pages=int(cells.shown[cells.rank == 0].sum()),
         identifiability=report,
     )
-    return found.monotone() if monotone else found
+    found = found.monotone() if monotone else found
+    return with_trust(log, found, seed, doubts=False) if isinstance(log, ClickLog) else found

@@ -105,10 +105,13 @@ def trust_bias(
     return found
 
 
-def with_trust(log: ClickLog, curve: Propensity, seed: int) -> Propensity:
-    """The curve with what its log says of trust, and a warning where that matters."""
+def with_trust(log: ClickLog, curve: Propensity, seed: int, *, doubts: bool = True) -> Propensity:
+    """The curve with what its log says of trust, and a warning where that matters.
+
+    Without `doubts` only trust that was found is warned of, not trust that the log cannot exclude.
+    """
     found = _tested(log, 0.95, seed)
-    warning = None if found is None else found.warning(curve)
+    warning = None if found is None or not (doubts or found.found) else found.warning(curve)
     if warning is not None:
         warn(warning, TrustWarning)
     return replace(curve, trust=found)

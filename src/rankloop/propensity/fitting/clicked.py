@@ -19,6 +19,7 @@ from rankloop.propensity.fitting.joint import report_first
 from rankloop.propensity.fitting.people import warn_if_few
 from rankloop.propensity.fitting.sums import CurveOptions
 from rankloop.propensity.propensity import Propensity
+from rankloop.propensity.trust_bias import with_trust
 
 __all__ = ["ClickedPages", "JointOptions", "Method", "alternating"]
 
@@ -155,7 +156,7 @@ def alternating(
         pages=log.n_pages,
         identifiability=report,
     )
-    return found.monotone() if monotone else found
+    return with_trust(log, found.monotone() if monotone else found, seed, doubts=False)
 
 
 def _converged(
