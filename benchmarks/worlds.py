@@ -38,7 +38,7 @@ from rankloop.clicks import ClickLog, World
 from rankloop.clicks.simulation.utility import UTILITIES
 from rankloop.clicks.world import Drawn
 from rankloop.metrics import ndcg
-from results import benchmark, record
+from results import benchmark, load, record
 from unbiased import TREES, lambdamart, lightgbm_ranker, xgboost_ranker
 
 OPENED = (48, 50, 51, 55, 56, 58, 60, 61, 62, 64, 67, 68, 69)
@@ -225,24 +225,41 @@ def about(number: int) -> str:
     return f"{named(number)} {world.people}, {world.utility}{width}, {loggers}{kind}, {size}"
 
 
-def table(known: dict[int, dict[str, dict[str, Any]]], again: bool) -> None:
+def row_of(number: int, lines: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A world in the table of the documentation."""
+    found = compared(lines)
+    took = f"{lines[NAIVE]['cpu']:.0f}, {lines[LEARN]['cpu']:.0f}"
+    return {
+        "world": about(number),
+        **found["mean"],
+        "gap": found["gap"],
+        "share": found["share"],
+        "cpu": took,
+    }
+
+
+def recorded(file: Path | None, part: str) -> dict[int, dict[str, Any]]:
+    """The rows of a table of results by the number of the world; a recipe that has changed is an error."""
+    rows = [] if file is None else load(file)["tables"][part]["rows"]
+    found = {int(row["world"][1:3]): row for row in rows}
+    changed = [row["world"] for number, row in found.items() if row["world"] != about(number)]
+    if changed:
+        raise SystemExit(f"these worlds have another recipe now: {'; '.join(changed)}")
+    return found
+
+
+def table(part: str, rows: dict[int, dict[str, Any]]) -> None:
     """The table of the documentation: a world without every contender is not in it."""
     heads = (*PEERS, CEILING, LEARN, FULL)
     print(f"\n| world | {' | '.join(heads)} | learn - best peer | share | CPU s: naive, learn |")
     print("|---" * (len(heads) + 4) + "|")
-    ways: list[dict[str, Any]] = []
-    for number, lines in known.items():
-        found = compared(lines)
-        ways.append({"world": named(number), **found})
-        cells = [f"{found['mean'][head]:.4f}".lstrip("0") for head in heads]
-        gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*found["gap"]).replace("0.", ".")
-        share = "-" if found["share"] is None else f"{found['share']:.0%}"
-        took = f"{lines[NAIVE]['cpu']:.0f}, {lines[LEARN]['cpu']:.0f}"
-        part = next(one for one, numbers in SETS.items() if number in numbers)
-        part += ", again" if again else ""
-        record(part, world=about(number), **found["mean"], gap=found["gap"], share=found["share"], cpu=took)
-        print(f"| {about(number)} | {' | '.join(cells)} | {gap} | {share} | {took} |")
-    together(part, ways)
+    for row in rows.values():
+        cells = [f"{row[head]:.4f}".lstrip("0") for head in heads]
+        gap = "{:+.4f} ({:+.4f} to {:+.4f})".format(*row["gap"]).replace("0.", ".")
+        share = "-" if row["share"] is None else f"{row['share']:.0%}"
+        record(part, **row)
+        print(f"| {row['world']} | {' | '.join(cells)} | {gap} | {share} | {row['cpu']} |")
+    together(part, [{**row, "world": named(number)} for number, row in rows.items()])
 
 
 def together(part: str, ways: list[dict[str, Any]]) -> None:
@@ -299,9 +316,12 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("worlds.jsonl"), help="what is finished, a line each"
     )
+    parser.add_argument(
+        "--recorded", type=Path, help="results whose worlds of this set are kept as they are, not run"
+    )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    known = read(arguments.out, arguments.budget)
+    known, kept = read(arguments.out, arguments.budget), recorded(arguments.recorded, arguments.set)
     wanted = [
         one
         for one in sorted(SETS[arguments.set], key=cost)
@@ -312,7 +332,7 @@ def main() -> None:
     end = time.monotonic() + 60 * arguments.minutes
     for number in wanted:
         missing = [name for name in run_now if (named(number), name) not in known]
-        if not missing or time.monotonic() > end:
+        if not missing or number in kept or time.monotonic() > end:
             continue
         world = drawn(number)
         for name in missing:
@@ -322,13 +342,16 @@ def main() -> None:
             with arguments.out.open("a") as file:
                 file.write(json.dumps(line) + "\n")
             print(f"# {line['world']}, {name}: {line['cpu']} s of CPU time", flush=True)
-    whole = {
-        one: {name: known[named(one), name] for name in methods}
-        for one in wanted
+    part = arguments.set + (", again" if arguments.again else "")
+    rows = {
+        one: row_of(one, {name: known[named(one), name] for name in methods})
         if all((named(one), name) in known for name in methods)
+        else kept.get(one)
+        for one in wanted
     }
+    whole = {one: row for one, row in rows.items() if row is not None}
     if whole:
-        table(whole, arguments.again)
+        table(part, whole)
     print(f"not finished: {', '.join(named(one) for one in wanted if one not in whole) or 'none'}")
 
 
