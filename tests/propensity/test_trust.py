@@ -86,7 +86,7 @@ def test_estimators_warn(estimator, design):
 @pytest.mark.filterwarnings("ignore::rankloop.propensity.IdentifiabilityWarning")
 @pytest.mark.parametrize("estimator", [regression_em, dual_learning, pair_debias])
 def test_joint_estimators_warn_where_documents_moved(estimator):
-    """Of trust that was found; of trust that cannot be excluded they say nothing, as their logs seldom can."""
+    """Of trust that was found; of trust that their logs cannot exclude they say nothing."""
     data = synthetic(n_queries=60, docs_per_query=5, n_features=4, seed=0)
     options = {"logging_policy": data.X[:, 0], "sessions": 20_000, "k": 4, "seed": 0}
     with pytest.warns(TrustWarning, match="people trust high ranks"):
