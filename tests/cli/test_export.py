@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from rankloop.cli.export import export
 from rankloop.data import synthetic
-from rankloop.rankers import LambdaMART
+from rankloop.rankers import FeatureSum, LambdaMART, LinearRanker
+from rankloop.search import Features, Index
 
 app = typer.Typer()
 app.command()(export)
@@ -35,6 +36,28 @@ def test_every_target(model, to, tmp_path):
     assert run(model, "--to", to, "--out", out) == f"written to {out}\n"
     text = out.read_text()
     assert text.startswith("## LambdaMART") if to == "ranklib" else json.loads(text)
+
+
+@pytest.mark.parametrize("given", ["", "search.rank"])
+def test_the_ranker_of_a_pipeline(given, tmp_path):
+    """As `rankloop train` on an index or an engine leaves it; no index is needed."""
+    index = Index.create(tmp_path / "shop.index", fields={"title": "text", "price": "number"})
+    index.add([{"id": at, "title": "red hat", "price": at} for at in range(4)])
+    index.commit()
+    features = Features(["bm25(title)", "value(price)"])
+    search = index.retriever(k=4) >> features >> LinearRanker()
+    search.fit({"q": "red", "r": "hat"}, {"q": {"3": 1, "1": 0}, "r": {"2": 1, "0": 0}})
+    run_folder = tmp_path / "run"
+    run_folder.mkdir()
+    search.save(run_folder / "search.rank")
+    run(run_folder / given, "--to", "solr", "--complete", "--out", tmp_path / "m1.json")
+    made = json.loads((tmp_path / "m1.json").read_text())
+    assert made["class"].endswith("LinearModel")
+    assert [one["name"] for one in made["features"]] == ["bm25(title)", "value(price)"]
+    second = FeatureSum({"value(price)": 1.0}, features=features.names)
+    (search >> second).save(run_folder / "search.rank")
+    with pytest.raises(ValueError, match="holds 2 rankers by features, and one is wanted"):
+        run(run_folder / given, "--to", "solr", "--out", tmp_path / "m2.json")
 
 
 def test_onnx(model, tmp_path):

@@ -1,11 +1,14 @@
 """`rankloop export`: a saved ranker in the format of a search engine."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rankloop.cli.options.arguments import Complete, EngineFeatures, Model
+
+if TYPE_CHECKING:
+    from rankloop.rankers import Ranker
 
 __all__ = ["export"]
 
@@ -41,7 +44,6 @@ def export(
     """
     from rankloop import rankers
     from rankloop._names import one_of
-    from rankloop.cli.options.runs import model_file
 
     taken = _TARGETS[one_of("target", to, _TARGETS)]
     given: dict[str, Any] = {"name": name, "features": features, "store": store, "form": form}
@@ -55,7 +57,7 @@ def export(
         given["features"] = features.read_text(encoding="utf-8-sig").split("\n")
         while given["features"] and not given["features"][-1].strip():
             given["features"].pop()
-    getattr(rankers, f"to_{to}")(rankers.load(model_file(model)), out, **given)
+    getattr(rankers, f"to_{to}")(_ranker(model), out, **given)
     typer.echo(f"written to {out}")
     if to == "solr":
         from rankloop.rankers.export.to_solr import MOST_BYTES
@@ -63,3 +65,20 @@ def export(
         if out.stat().st_size > MOST_BYTES:
             wrapper = out.with_name(f"{out.stem}.wrapper.json")
             typer.echo(f"over 1 MB: put it into a folder of the core, and upload {wrapper} in its place")
+
+
+def _ranker(model: str) -> "Ranker":
+    """The ranker of a file or run folder, also that of a pipeline, which is written without its search."""
+    from rankloop import rankers
+    from rankloop.cli.options.runs import model_file
+    from rankloop.cli.options.train_search import SEARCH
+    from rankloop.search.load_pipeline import saved_ranker
+
+    pipeline = Path(model) / SEARCH
+    file = pipeline if pipeline.is_file() else model_file(model)
+    try:
+        return rankers.load(file)
+    except ValueError as error:
+        if "pipeline" not in str(error):
+            raise
+    return saved_ranker(file)

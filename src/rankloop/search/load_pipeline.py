@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,7 +33,10 @@ from rankloop.search.rm3 import rm3
 from rankloop.search.searchable import Searchable
 from rankloop.search.stage import StageLike
 
-__all__ = ["fingerprint", "load_pipeline", "save"]
+if TYPE_CHECKING:
+    from rankloop.rankers import Ranker
+
+__all__ = ["fingerprint", "load_pipeline", "save", "saved_ranker"]
 
 _KIND = "pipeline"
 _MODELS = {"BM25": BM25, "BM25F": BM25F}
@@ -87,6 +90,19 @@ def load_pipeline(
             "or load with exact=False"
         )
     return search
+
+
+def saved_ranker(path: str | Path) -> "Ranker":
+    """The ranker by features of a saved pipeline, without an index: for an engine that has the features."""
+    from rankloop.rankers.saving.load import loads
+
+    about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
+    names = [one["ranker"] for one in about["stages"] if "ranker" in one]
+    if len(names) != 1:
+        raise ValueError(f"{path} holds {len(names)} rankers by features, and one is wanted")
+    model = members[names[0]]
+    assert isinstance(model, bytes)
+    return loads(model)
 
 
 def _parts(search: Pipeline) -> dict[str, str]:
