@@ -56,7 +56,7 @@ def test_the_ranker_of_a_pipeline(given, tmp_path):
     assert [one["name"] for one in made["features"]] == ["bm25(title)", "value(price)"]
     second = FeatureSum({"value(price)": 1.0}, features=features.names)
     (search >> second).save(run_folder / "search.rank")
-    with pytest.raises(ValueError, match="holds 2 rankers by features, and one is wanted"):
+    with pytest.raises(ValueError, match="holds 2 rankers by features; one is needed"):
         run(run_folder / given, "--to", "solr", "--out", tmp_path / "m2.json")
 
 

@@ -88,7 +88,10 @@ def index(
     def put(target: "Engine | Index") -> "Added":
         typed = _declared(fields, False) if fields else None
         if typed and _other_fields(typed, target):
-            raise ValueError(f"{out} has other fields already; leave --fields out, or choose another --out")
+            option = "--into" if is_address(out) else "--out"
+            raise ValueError(
+                f"{out} has other fields already; leave --fields out, or choose another {option}"
+            )
         documents = seen.among(read_documents(source, sql=sql, fields=target.fields))
         if not isinstance(target, Index):
             return target.add(documents, on_error=on_error)

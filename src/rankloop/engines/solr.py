@@ -154,7 +154,7 @@ class Solr(RemoteEngine):
             self.client.call("POST", path, given)
         except ValueError as error:
             if len(documents) == 1:
-                return {documents[0][0]: str(error)}
+                return {documents[0][0]: _advised(str(error))}
             half = len(documents) // 2
             return {**self.send(documents[:half]), **self.send(documents[half:])}
         return {}
@@ -230,6 +230,12 @@ class Solr(RemoteEngine):
         body = {"query": EVERYTHING, "limit": 0, "facet": asked}
         found = self.client.call("POST", self.client.collection("/select"), body)["facets"]
         return [int(found.get(str(at), {}).get("count", 0)) for at in range(len(wanted))]
+
+
+def _advised(reason: str) -> str:
+    """Why Solr refused a document, and what to do where its schema is the reason."""
+    lacks = "unknown field" in reason
+    return f"{reason}; add it to the collection's schema, or leave it out" if lacks else reason
 
 
 def _has(fields: Sequence[str], word: str) -> str:

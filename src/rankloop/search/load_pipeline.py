@@ -99,7 +99,7 @@ def saved_ranker(path: str | Path) -> "Ranker":
     about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
     names = [one["ranker"] for one in about["stages"] if "ranker" in one]
     if len(names) != 1:
-        raise ValueError(f"{path} holds {len(names)} rankers by features, and one is wanted")
+        raise ValueError(f"{path} holds {len(names)} rankers by features; one is needed")
     model = members[names[0]]
     assert isinstance(model, bytes)
     return loads(model)
