@@ -1,6 +1,7 @@
 """OpenSearch for real: three nodes, the embedded index as the twin that says what is right."""
 
 import json
+import math
 import os
 import threading
 import time
@@ -599,16 +600,20 @@ def test_the_engine_is_away_and_comes_back(served):
     """503 with Retry-After, clicks still taken, and the service goes on when the engine answers again."""
     client, service = served
     answer = client.post("/search", json={"query": "red"}).raise_for_status().json()
-    there = service.index.client
+    there, documents = service.index.client, len(service.index)
+    assert documents
     service.index.client = OpenSearchClient(Address.parse("opensearch://127.0.0.1:1/shop"))
     try:
         away = client.post("/search", json={"query": "blue coat"})
         assert away.status_code == 503
         assert away.headers["Retry-After"]
-        assert "does not answer" in away.json()["detail"]
+        assert away.json()["detail"] == "the search engine does not answer; try again in a moment"
         page = client.get("/", params={"q": "blue coat"})
         assert page.status_code == 503
         assert page.headers["Retry-After"]
+        assert "127.0.0.1" not in page.text + page.headers["X-Problem"]  # visitors are not told where it is
+        service.index._counted = -math.inf  # as after an alias was switched
+        assert len(service.index) == documents
         click = {
             "impression": answer["impression"],
             "kind": "click",

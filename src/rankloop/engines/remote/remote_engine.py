@@ -1,8 +1,10 @@
 """What every engine on another machine has: a schema, documents by id, and candidates for pipelines."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -58,7 +60,7 @@ class RemoteEngine(ABC):
         self._empty = Snapshot(Path(), self.schema)
         self._statistics = Statistics(self._size, self._counts)
         self._rows = KnownRows()
-        self._counted: tuple[float, int] | None = None
+        self._count, self._counted = 0, -math.inf  # documents, and when they were counted
         self._partial: str | None = None
 
     def __repr__(self) -> str:
@@ -67,12 +69,11 @@ class RemoteEngine(ABC):
     def __len__(self) -> int:
         """The number of documents, at most five seconds old; the last one known while the engine is away."""
         now = time.monotonic()
-        if self._counted is None or now - self._counted[0] > COUNTED:
-            try:
-                self._counted = (now, self._size()[0])
-            except EngineAway:
-                self._counted = (now, self._counted[1] if self._counted else 0)
-        return self._counted[1]
+        if now - self._counted > COUNTED:
+            with suppress(EngineAway):
+                self._count = self._size()[0]
+            self._counted = now
+        return self._count
 
     def __contains__(self, id: object) -> bool:
         return self.documents([id])[0] is not None
@@ -114,7 +115,7 @@ class RemoteEngine(ABC):
             self.schema, self._generation = schema, generation
             self._empty = Snapshot(Path(), schema)
             self._statistics.forget()
-            self._counted = None
+            self._counted = -math.inf
         changed |= self.local is not None and self.local.refresh()
         if changed:
             self._check_local()
@@ -286,7 +287,7 @@ class RemoteEngine(ABC):
 
     def _show_changes(self) -> None:
         self._publish()
-        self._counted = None
+        self._counted = -math.inf
         self._statistics.forget()
 
     def _check_local(self) -> None:

@@ -46,6 +46,7 @@ __all__ = [
 
 
 AWAY = "the database does not answer; try again in a moment"  # /ready says where it is, with the token
+NO_ENGINE = "the search engine does not answer; try again in a moment"  # the same
 UNFIT = "the database cannot hold such a value; leave out zero characters"
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it

@@ -28,7 +28,7 @@ from rankloop.serve.http import health as api_health
 from rankloop.serve.http import models as api_models
 from rankloop.serve.http import search as api_search
 from rankloop.serve.http import ubi as api_ubi
-from rankloop.serve.http.answers import AWAY, RETRY, UNFIT, call_on_start, first_mistake
+from rankloop.serve.http.answers import AWAY, NO_ENGINE, RETRY, UNFIT, call_on_start, first_mistake
 from rankloop.serve.http.compression import Compression
 from rankloop.serve.http.connections import OpenConnections
 from rankloop.serve.http.headers import Headers
@@ -190,6 +190,9 @@ def _handle_errors(app: FastAPI) -> None:
         return JSONResponse({"detail": _sentence(error)}, 409, {"Retry-After": RETRY} if error.later else {})
 
     @app.exception_handler(EngineAway)
+    async def no_engine(request: Request, error: EngineAway) -> Response:
+        return JSONResponse({"detail": NO_ENGINE}, 503, {"Retry-After": RETRY})
+
     @app.exception_handler(DeadlineExceeded)
     @app.exception_handler(DocumentsBusy)
     @app.exception_handler(Busy)

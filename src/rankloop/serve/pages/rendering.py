@@ -15,7 +15,7 @@ from sqlalchemy.exc import DataError
 from rankloop.engines import EngineAway
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.serve.events.store import StoreAway
-from rankloop.serve.http.answers import AWAY, RETRY, UNFIT, service_of
+from rankloop.serve.http.answers import AWAY, NO_ENGINE, RETRY, UNFIT, service_of
 from rankloop.serve.http.search_threads import Busy
 from rankloop.serve.http.tokens import LockedOut
 from rankloop.serve.pages.colours import colour_class
@@ -77,8 +77,7 @@ class PageRoute(APIRoute):
             except PermissionError as error:
                 return problem(request, 403, "Not allowed", _sentence(error))
             except (StoreAway, EngineAway, DeadlineExceeded, Busy) as error:
-                shown = StoreAway(AWAY) if isinstance(error, StoreAway) else error
-                answer = problem(request, 503, "Not available", _sentence(shown))
+                answer = problem(request, 503, "Not available", _sentence(_for_visitors(error)))
                 answer.headers["Retry-After"] = RETRY
                 return answer
             except LockedOut as error:
@@ -97,6 +96,12 @@ class PageRoute(APIRoute):
                 return problem(request, 400, "This could not be understood", _sentence(error))
 
         return handled
+
+
+def _for_visitors(error: Exception) -> Exception:
+    """What is away, without its address, which is for those with the token: `/ready` says it."""
+    away = {StoreAway: AWAY, EngineAway: NO_ENGINE}
+    return next((kind(told) for kind, told in away.items() if isinstance(error, kind)), error)
 
 
 def _sentence(error: Exception) -> str:
