@@ -39,7 +39,9 @@ def _ab_nulls(quick: bool) -> Iterator[Cell]:
     traits = ("bots", "daily", "falling", "graded", "rare", "same")
     sites += [Site(2000 if quick else 4000, trait=trait) for trait in traits]
     sites += [Site(2000, share=0.9), Site(4000, trait="rare", share=0.9), Site(2000, "heavy", "same")]
-    sites += [] if quick else [Site(100_000)]
+    changing = [Site(4000, trait="rising"), Site(4000, trait="loyal")]
+    both = [Site(10_000, trait="both"), Site(10_000, trait="both", share=0.9)]
+    sites += [] if quick else [Site(100_000), *changing, *both]
     for site in sites:
         yield from _ab_cells(site, runs(quick))
     for confidence in (0.9, 0.99):

@@ -1,6 +1,6 @@
 """A/B verdicts: people are the units, and the interval holds at every look."""
 
-from math import log, sqrt
+from math import ceil, log, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -14,11 +14,21 @@ from rankloop.interleaving import ab_verdict, always_valid, sample_ratio
 from rankloop.interleaving.sequential.people import People, first_pages, person_codes
 
 WIDER = 1.07
+RISEN = 1.25
 
 
 def variance(values):
     mean = sum(values) / len(values)
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1) if len(values) > 1 else 0.0
+
+
+def part(people, planned, first):
+    """The part of a plan that has come; those to come count more if the last quarter varied more."""
+    arrived, then = len(first), ceil(0.75 * len(first))
+    total, earlier = (count * variance([*first[:count], 0, 1]) for count in (arrived, then))
+    lately = (total - earlier) / max(arrived - then, 1)
+    more = max(lately / (RISEN * variance([*first, 0, 1])), 1) ** 2
+    return people / (people + max(planned - people, 0) * more)
 
 
 def naive(values, arms, users, planned=None, confidence=0.95):
@@ -41,12 +51,12 @@ def naive(values, arms, users, planned=None, confidence=0.95):
         variance(a) / len(a) + variance(b) / len(b),
         extra_a / (len(a) + 2) + extra_b / (len(b) + 2),
     )
+    first = [seen[0] for seen in pages.values()]
     if planned is None:
-        first = [seen[0] for seen in pages.values()]
         half = mixture_reach(v, 4 * variance([*first, 0, 1]) / v, 1 - confidence)
     else:
         z = NormalDist().inv_cdf(1 - (1 - confidence) / 4)
-        half = WIDER * z * sqrt(v / ((len(a) + len(b)) / planned))
+        half = WIDER * z * sqrt(v / part(len(a) + len(b), planned, first))
     return (sum(a) / len(a) - sum(b) / len(b), half, 4 * len(a) * len(b) / (len(a) + len(b)), len(both))
 
 

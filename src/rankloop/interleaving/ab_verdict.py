@@ -11,8 +11,9 @@ from rankloop._arrays import Bools, Floats, Ints
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sample_ratio import SampleRatio, sample_ratio
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE, Course, mixture, planned_people
+from rankloop.interleaving.sequential.clock import part_of_plan, renewed
 from rankloop.interleaving.sequential.covariate import adjusted
-from rankloop.interleaving.sequential.people import People, Totals, first_pages, person_codes
+from rankloop.interleaving.sequential.people import People, Totals, first_pages, missing, person_codes, plain
 
 __all__ = ["ABVerdict", "ab_verdict"]
 
@@ -24,7 +25,9 @@ class ABVerdict(Outcome):
     `means` are the arms' means over people, `page_means` those over pages, which few heavy people can
     decide and which therefore have no winner. `people` are those who count, `dropped` those seen in both
     arms. `stop` is the number of pages after which the winner was named; the first winner stays, unless
-    people were not divided as intended (`ratio`), which is reported in place of a winner.
+    people were not divided as intended (`ratio`), or those dropped did not come from the arms as intended
+    (`left`, None if nobody was), so that the arms are not alike without them: this is reported in place of
+    a winner.
     """
 
     pages: tuple[int, int]
@@ -37,12 +40,18 @@ class ABVerdict(Outcome):
     planned: int | None
     stop: int | None
     ratio: SampleRatio
+    left: SampleRatio | None
 
     @property
     def reason(self) -> str:
         """Why there is no winner, or when it was named."""
         if self.ratio.mismatch:
             return f"people were not divided as intended ({self.ratio}), so there is no verdict"
+        if self.left is not None and self.left.mismatch:
+            return (
+                f"of the people seen in both arms {self.left.share:.1%} began in the first, "
+                f"{self.left.intended:.1%} intended: one arm loses more of them, so there is no verdict"
+            )
         if self.stop is not None:
             return self.decided(self.stop)
         if self.effective_people < LEAST_PEOPLE:
@@ -61,14 +70,9 @@ class ABVerdict(Outcome):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        plain = Outcome.to_dict(self)
-        ratio = {
-            "share": self.ratio.share,
-            "intended": self.ratio.intended,
-            "evidence": self.ratio.evidence,
-            "mismatch": self.ratio.mismatch,
-        }
-        return {**plain, "ratio": ratio, "reason": self.reason}
+        values = Outcome.to_dict(self)
+        left = None if self.left is None else self.left.to_dict()
+        return {**values, "ratio": self.ratio.to_dict(), "left": left, "reason": self.reason}
 
 
 def ab_verdict(
@@ -103,11 +107,12 @@ def ab_verdict(
     new against old: 1.0000 and 0.5000 over 200 and 200 people, difference +0.5000 [...]; new is better, ...
     """
     table, side, first, second = _checked(values, arms, names, bounds)
+    least, bounds = bounds[0], (0.0, bounds[1] - bounds[0])  # sums of squares keep their digits near 0
     code = person_codes(users, len(table))
     keep, leaves = _stay(code, side)
     if planned is not None:
         keep &= _until(code, planned)
-    people = People(table[keep], code[keep], leaves[keep])
+    people = People(table[keep] - least, code[keep], leaves[keep])
     began = side[keep][people.first_page]  # the arm of each person's first page
     sides = began.astype(np.float64), (~began).astype(np.float64)
     if before is None:
@@ -115,10 +120,13 @@ def ab_verdict(
     else:
         arm_a, arm_b = adjusted(people, _known_before(before, len(table))[keep], sides)
     course = _course(arm_a, arm_b, people.firsts(), bounds, planned, error_rate(confidence))
+    gone = leaves[keep]
     ratio = sample_ratio(began[people.first], share=share)
-    winner = None if ratio.mismatch else (None, str(first), str(second))[course.sign]
+    left = sample_ratio(began[gone], share=share) if gone.any() else None
+    refused = ratio.mismatch or (left is not None and left.mismatch)
+    winner = None if refused else (None, str(first), str(second))[course.sign]
     a, b = float(arm_a.count[-1]), float(arm_b.count[-1])
-    mean_a, mean_b = (people.mean_of(one) if one.any() else np.nan for one in sides)
+    mean_a, mean_b = (least + people.mean_of(one) if one.any() else np.nan for one in sides)
     page_a, page_b = (float(table[one].mean()) if one.any() else np.nan for one in (side, ~side))
     return ABVerdict(
         first=str(first),
@@ -138,6 +146,7 @@ def ab_verdict(
         planned=planned,
         stop=int(np.flatnonzero(keep)[course.stop - 1]) + 1 if winner and course.stop else None,
         ratio=ratio,
+        left=left,
     )
 
 
@@ -155,10 +164,13 @@ def _course(
     effective = 4 * a.count * b.count / np.maximum(everybody.count, 1)
     ready = effective >= LEAST_PEOPLE
     largest = np.full(len(difference), bounds[1] - bounds[0])
+    spread = firsts.variance(*bounds)
     if planned is not None:
-        return planned_people(difference, variance, everybody.count / planned, ready, error, largest)
-    information = 4 * firsts.variance(*bounds) / variance
-    return mixture(difference, variance, information, ready, error, largest)
+        part = part_of_plan(everybody.count, planned, firsts.count, spread)
+        return planned_people(difference, variance, part, ready, error, largest)
+    information = 4 * spread / variance
+    counted = renewed(information, spread, effective, ready)
+    return mixture(difference, variance, information, counted, ready, error, largest)
 
 
 def _checked(
@@ -173,15 +185,17 @@ def _checked(
     if not len(table):
         raise ValueError("there are no pages to judge")
     low, high = bounds
+    if not -np.inf < low < high < np.inf:
+        raise ValueError(f"bounds are the least and the largest possible value, got {low:g} and {high:g}")
     wrong = ~((table >= low) & (table <= high))
     if wrong.any():
         raise ValueError(
             f"values lie in [{low:g}, {high:g}], got {table[wrong][0]:g} on page {np.argmax(wrong) + 1}; "
             "give the least and the largest possible value as bounds=(least, largest)"
         )
+    arms = plain(arms)
     kind = getattr(arms, "dtype", np.dtype(object)).kind
-    every = arms if kind in "biuU" else list(dict.fromkeys(arms))
-    present = np.unique(np.asarray(every)).tolist()
+    present = np.unique(np.asarray(arms)).tolist() if kind in "biuU" else _distinct(arms)
     if names is None:
         if len(present) > 2:
             raise ValueError(f"an A/B verdict compares two arms, got {len(present)}: {present}")
@@ -190,6 +204,18 @@ def _checked(
         raise ValueError(f"the arms are {names[0]!r} and {names[1]!r}, got pages of {present}")
     is_first = np.asarray(arms) == names[0] if kind in "biuU" else [arm == names[0] for arm in arms]
     return table, np.array(is_first, np.bool_), *names
+
+
+def _distinct(arms: Sequence[Any]) -> list[Any]:
+    """The names of the arms, sorted; a page without one has no place."""
+    every = list(dict.fromkeys(arms))
+    if any(missing(one) for one in every):
+        page = next(page for page, one in enumerate(arms, 1) if missing(one))
+        raise ValueError(f"arms need the arm of each page, got {arms[page - 1]} on page {page}")
+    try:
+        return sorted(every)
+    except TypeError:  # names of several kinds
+        return sorted(every, key=str)
 
 
 def _stay(code: Ints, side: Bools) -> tuple[Bools, Bools]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE, mixture
+from rankloop.interleaving.sequential.clock import renewed
 from rankloop.interleaving.sequential.people import People, person_codes
 from rankloop.interleaving.verdict import credit_gaps
 
@@ -56,7 +57,8 @@ def always_valid(
     Rows are in order of time. With `users` each person counts once, by the mean difference of credit over
     the person's pages so far; without, every page is a person. The interval is Robbins' normal mixture
     (`sequential.boundary.mixture`) with the variance between people, at least the one with two more people
-    at the largest credit for each ranker (1, or the largest seen). There is no winner below 100 people.
+    at the largest credit for each ranker (1, or the largest seen: credits that may be larger, and seldom are,
+    have to be divided by the largest possible one). There is no winner below 100 people.
     `benchmarks/nulls.py` has its false alarms and power.
 
     >>> result = always_valid([[1, 0], [1, 0], [0, 1]] * 100)
@@ -71,11 +73,14 @@ def always_valid(
     count = means.count
     plain = np.where(count > 1, means.variance() / count, 0.0)
     variance = np.maximum(plain, means.variance(-largest, largest) / (count + 2))
+    ready = count >= LEAST_PEOPLE
+    spread = firsts.variance(-largest, largest)
     found = mixture(
         means.mean(),
         variance,
-        firsts.variance(-largest, largest) / variance,
-        count >= LEAST_PEOPLE,
+        spread / variance,
+        renewed(spread / variance, spread / largest**2, count, ready),
+        ready,
         error_rate(confidence),
         largest,
     )

@@ -1,6 +1,7 @@
 """Whether people were divided between two arms as intended, at any look."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,10 @@ class SampleRatio:
     @property
     def mismatch(self) -> bool:
         return self.evidence >= ALARM
+
+    def to_dict(self) -> dict[str, Any]:
+        plain = {"share": self.share, "intended": self.intended, "evidence": self.evidence}
+        return {**plain, "mismatch": self.mismatch}
 
     def __str__(self) -> str:
         conclusion = "not as intended: find the cause" if self.mismatch else "as intended"

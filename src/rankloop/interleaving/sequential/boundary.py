@@ -31,7 +31,13 @@ class Course:
 
 
 def mixture(
-    difference: Floats, variance: Floats, information: Floats, ready: Bools, error: float, largest: Floats
+    difference: Floats,
+    variance: Floats,
+    information: Floats,
+    counted: Floats,
+    ready: Bools,
+    error: float,
+    largest: Floats,
 ) -> Course:
     r"""For any number of looks: Robbins' normal mixture, of two widths.
 
@@ -41,16 +47,28 @@ def mixture(
 
     is for a Brownian motion a martingale with mean 1, so it ever reaches 1/error with probability `error`.
     The first width serves experiments of some thousand people, for whom the second, with a small weight,
-    leaves something of `error` unspent; it lowers the boundary for a hundred thousand.
+    leaves something of `error` unspent; it lowers the boundary for a hundred thousand. Where the difference
+    was renewed more often than the information says (`counted`, of `clock.renewed`), the wider boundary
+    of both is taken.
     """
     variance = np.maximum(variance, 1e-300)
+    evidence, half = _mixed(difference, variance, information, error)
+    more = counted > information
+    if more.any():
+        least, wider = _mixed(difference[more], variance[more], counted[more], error)
+        evidence[more] = np.minimum(evidence[more], least)
+        half[more] = np.maximum(half[more], wider)
+    return _course(difference, half, np.exp(np.minimum(-evidence, 0.0)), ready, largest)
+
+
+def _mixed(difference: Floats, variance: Floats, information: Floats, error: float) -> tuple[Floats, Floats]:
+    """The logarithm of the mixture, and the difference at which it reaches 1/error."""
     parts = []
     for people, weight in HORIZONS.items():
         ratio = np.maximum(information / people, 1e-300)
         parts.append((ratio / (1 + ratio), np.log(weight) - np.log1p(ratio) / 2))
     evidence, _ = _log_sum(difference**2 / (2 * variance), parts)
-    half = np.sqrt(2 * variance * _reaching(-np.log(error), parts))
-    return _course(difference, half, np.exp(np.minimum(-evidence, 0.0)), ready, largest)
+    return evidence, np.sqrt(2 * variance * _reaching(-np.log(error), parts))
 
 
 def _log_sum(x: Floats, parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:

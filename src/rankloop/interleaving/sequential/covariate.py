@@ -14,7 +14,7 @@ def adjusted(people: People, before: Floats, sides: tuple[Floats, Floats]) -> tu
     :math:`\theta` is the regression of m on x over both arms (Deng et al., 2013), computed again after every
     page. A person whose x is unknown (NaN) is not adjusted.
     """
-    x = before[people.first_page]
+    x = _near_zero(before[people.first_page])
     known = np.isfinite(x).astype(np.float64)
     x = np.where(known > 0, x, 0.0)
     change = people.now - people.earlier
@@ -33,7 +33,8 @@ def adjusted(people: People, before: Floats, sides: tuple[Floats, Floats]) -> tu
     count, of_x, of_xx, of_m, of_mx = (first + second for first, second in zip(*parts, strict=True))
     centre = of_x / np.maximum(count, 1)
     spread = np.maximum(of_xx - centre * of_x, 0.0)
-    theta = np.where(spread > 1e-12, (of_mx - centre * of_m) / np.maximum(spread, 1e-12), 0.0)
+    varies = spread > 1e-12 * of_xx
+    theta = np.where(varies, (of_mx - centre * of_m) / np.where(varies, spread, 1.0), 0.0)
 
     def without(side: Floats, part: tuple[Floats, ...]) -> Totals:
         plain = people.means(side)
@@ -46,3 +47,12 @@ def adjusted(people: People, before: Floats, sides: tuple[Floats, Floats]) -> tu
         )
 
     return without(sides[0], parts[0]), without(sides[1], parts[1])
+
+
+def _near_zero(x: Floats) -> Floats:
+    """The same on a scale of its own: sums of squares lose the digits of large numbers that lie close."""
+    known = np.isfinite(x)
+    if not known.any():
+        return x
+    middle = float(np.median(x[known]))
+    return np.asarray((x - middle) / max(float(np.abs(x[known] - middle).max()), 1e-300))

@@ -9,21 +9,45 @@ import numpy as np
 from rankloop._arrays import Bools, Floats, Ints
 from rankloop._jit import kernel
 
-__all__ = ["People", "Totals", "first_pages", "person_codes"]
+__all__ = ["People", "Totals", "first_pages", "missing", "person_codes", "plain"]
 
 
 def person_codes(users: Sequence[Any] | None, pages: int) -> Ints:
-    """One number per person, page by page; a page without a user (None) is a person of its own."""
+    """One number per person, page by page; a page without a user (None, NaN) is a person of its own."""
     if users is None:
         return np.arange(pages)
+    users = plain(users)
     if len(users) != pages:
         raise ValueError(f"users needs one entry per page ({pages}), got {len(users)}")
     kind = getattr(users, "dtype", np.dtype(object)).kind
     if kind in "biu" and np.ndim(users) == 1:
         return _dense(np.asarray(users))
     known: dict[Any, int] = {}
-    keys = ((page,) if user is None else user for page, user in enumerate(users))
+    keys = ((page,) if missing(user) else user for page, user in enumerate(users))
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+
+
+def plain(column: Any) -> Any:
+    """A column of polars, Arrow or pandas as a list in which None is missing; arrays and lists as they are.
+
+    >>> import polars as pl
+    >>> plain(pl.Series(["ann", None]))
+    ['ann', None]
+    """
+    kind = getattr(getattr(column, "dtype", None), "kind", "")
+    if hasattr(column, "isna") and (kind not in "biu" or column.isna().any()):  # pandas
+        return column.astype(object).where(column.notna(), None).tolist()
+    if kind:
+        return np.asarray(column)
+    for name in ("to_pylist", "to_list"):  # Arrow, polars
+        if hasattr(column, name):
+            return getattr(column, name)()
+    return column
+
+
+def missing(value: Any) -> bool:
+    """Whether this is nobody: None or NaN."""
+    return value is None or (isinstance(value, float | np.floating) and bool(value != value))
 
 
 def first_pages(code: Ints) -> Ints:

@@ -98,6 +98,8 @@ def _verdict(one: "Progress") -> str:
         return f"{winner} is preferred"
     if one.verdict.get("ratio", {}).get("mismatch"):
         return "no verdict: people were not divided as intended"
+    if (one.verdict.get("left") or {}).get("mismatch"):
+        return "no verdict: people seen in both arms come from one of them"
     people = _people(one.verdict)
     if people < LEAST_PEOPLE:
         return f"{LEAST_PEOPLE} people are needed, {people:.0f} so far"
