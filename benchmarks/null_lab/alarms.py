@@ -60,6 +60,7 @@ def _rewards(experiments: int) -> Iterator[Cell]:
         "daily rhythm, the hour's share given": known,
         "daily rhythm, the day given": {**known, "time": "day"},
         "daily rhythm, not given": {**known, "time": ""},
+        "active people click more, the mean over pages given": {"crowd": "light", "active": True},
     }
     for how, options in kinds.items():
         rng = np.random.default_rng(11)
@@ -71,6 +72,7 @@ def _rewards(experiments: int) -> Iterator[Cell]:
         ", daily rhythm, the day given": (True, {**known, "time": "day"}),
         ", daily rhythm, not given: a doubt": (None, {**known, "time": ""}),
         ", heavy people, not told apart: a doubt": (None, {"crowd": "heavy", "told": False}),
+        ", active people click more, the mean over pages given": (True, {"crowd": "light", "active": True}),
     }
     for how, (expected, options) in falls.items():
         rng = np.random.default_rng(12)
@@ -86,6 +88,7 @@ def _rings(
     *,
     told: bool = True,
     bot: bool = False,
+    active: bool = False,
     rhythm: bool = False,
     time: str = "hour",
     fall: float = 1.0,
@@ -93,8 +96,11 @@ def _rings(
     """What the alarm says of the pages of one run: True if it ever rings, None if it has but doubts."""
     pages = visits(rng, PAGES, crowd)
     person = rng.permutation(np.repeat(np.arange(len(pages)), pages))[:PAGES]
-    rate = fall * rng.beta(*RATE, len(pages))[person]
-    usual = np.full(PAGES, NORMAL)
+    habit = rng.beta(*RATE, len(pages))
+    if active:
+        habit = np.sort(habit)[np.argsort(np.argsort(pages))]
+    rate = fall * habit[person]
+    usual = np.full(PAGES, habit[person].mean() if active else NORMAL)
     if rhythm:
         wave = 1 + 0.4 * np.sin(2 * np.pi * np.arange(PAGES) / DAY)
         rate, usual = np.minimum(rate * wave, 1.0), _usual(wave)

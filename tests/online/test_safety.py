@@ -195,6 +195,29 @@ def test_one_person_counts_once_in_a_thousand_pages(bot):
     assert len(alarm._lately) <= 1000
 
 
+def test_active_people_who_click_more_raise_a_doubt_and_no_alarm():
+    """40 runs as usual: the mean over pages is that of active people, and a person counts once."""
+    random = np.random.default_rng(8)
+    rang = doubted = 0
+    for _ in range(40):
+        active = random.random(2000) < 0.3
+        who = random.permutation(np.repeat(np.arange(2000), np.where(active, 7, 1)))[:1500]
+        rate = np.where(active, 0.6, 0.1)
+        normal = float((rate * np.where(active, 7, 1)).sum() / np.where(active, 7, 1).sum())
+        alarm = DriftAlarm(normal=normal)
+        clicks = random.random(1500) < rate[who]
+        steps = zip(clicks.tolist(), who.tolist(), strict=True)
+        said = {alarm.update(float(click), user=one, normal=normal) for click, one in steps}
+        rang += True in said
+        doubted += None in said
+        if alarm.sum > alarm.apart:
+            assert "give the mean over people, of one page each, as normal" in alarm.reason
+    assert rang == 0
+    assert doubted > 30
+    fallen = [alarm.update(0.0, user=-page, normal=normal) for page in range(1, 300)]
+    assert fallen[-1] is True
+
+
 def test_an_alarm_says_what_is_missing():
     """Without people, or without hour and day, rewards only seem to fall; with both they do."""
     alarm = DriftAlarm(normal=0.5)

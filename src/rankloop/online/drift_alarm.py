@@ -7,6 +7,7 @@ from math import sqrt
 __all__ = ["DriftAlarm"]
 
 STEEPEST = 0.9  # of the largest bet that a single reward cannot lose
+LATELY = 500  # pages over which the mean of all pages is taken
 
 
 class DriftAlarm:
@@ -24,7 +25,9 @@ class DriftAlarm:
     the hour is not given, whole days are judged: over a day the bets win no more than they lose, whatever
     the hours are like, since :math:`\prod (1 + \lambda (\mu - \mu_t)) \le 1` where :math:`\mu_t` has the mean
     :math:`\mu`. Without people, or without hour and day, there is no alarm, but a doubt (None), and `reason`
-    says what is missing.
+    says what is missing. People who search more may click more, so that pages which count once a person lie
+    below the mean over pages on any day: the alarm rings only while the mean of the last pages lies below
+    `normal` too, by half of the fall to detect; else that is a doubt as well.
 
     >>> alarm = DriftAlarm(normal=0.5)
     >>> any(alarm.update(page % 2, user=page, normal=0.5) for page in range(1000))  # as usual
@@ -60,6 +63,7 @@ class DriftAlarm:
         self._day: Hashable = None
         self._whole = False  # whether the day was seen from its start
         self._today, self._bets = 1.0, 0  # what the bets of the day have won so far, and their number
+        self._gap, self._seen = 0.0, 0  # how far the last pages are from normal in the mean, and their number
         self.sum = 0.0
         self.seeming = 0.0  # what they had won if each page without a user were a person's, at its usual hour
 
@@ -90,8 +94,10 @@ class DriftAlarm:
             self.sum = (self.sum + 1.0) * factor
         elif counts and day is not None:
             self._today, self._bets = self._today * factor, self._bets + 1
+        self._seen = min(self._seen + 1, LATELY)
+        self._gap += (reward - usual - self._gap) / self._seen
         if self.sum > self.apart:
-            return True
+            return True if self._all_below else None
         return None if self.seeming > self.apart else False
 
     @property
@@ -103,6 +109,12 @@ class DriftAlarm:
         >>> print(alarm.reason)
         rewards seem to be below 0.5, which is no alarm: the person of 1,000 of 1,000 pages is not known...
         """
+        if self.sum > self.apart and not self._all_below:
+            return (
+                f"rewards seem to be below {self.normal:g}, which is no alarm: one page of each person is, "
+                f"the last {self._seen:,} pages differ from the usual mean by {self._gap:+.3f}; who "
+                "searches more may click more: give the mean over people, of one page each, as normal"
+            )
         if self.sum > self.apart:
             return f"rewards are below {self.normal:g}: by chance once in {self.apart:,.0f} pages"
         missing = []
@@ -123,8 +135,14 @@ class DriftAlarm:
             return f"rewards seem to be below {self.normal:g}, which is no alarm: {'; '.join(missing)}"
         return "; ".join([f"rewards are not shown to be below {self.normal:g}", *missing])
 
+    @property
+    def _all_below(self) -> bool:
+        """Whether the last pages together lie below what is usual, by half of the fall to detect."""
+        return self._gap <= -self.shift * self.spread / 2
+
     def reset(self) -> None:
-        """Forget what the bets have won, and the day that has begun."""
+        """Forget what the bets have won, the last pages and the day that has begun."""
+        self._gap, self._seen = 0.0, 0
         self.sum = self.seeming = 0.0
         self._today, self._bets, self._whole = 1.0, 0, False
 
