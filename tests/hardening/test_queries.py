@@ -4,6 +4,7 @@ import random
 import re
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,9 +18,12 @@ import rankloop.search.index.expand
 import rankloop.search.index.match
 import rankloop.search.index.phrase
 import rankloop.search.index.segment
+import rankloop.search.text.snippet
 from rankloop.search import BM25F, Analyser, Deadline, Features, Index, Query
 from rankloop.search.deadline import DeadlineExceeded
 from rankloop.search.index.expand import prefix_terms
+from rankloop.search.text.snippet import snippet
+from rankloop.serve.presenter import Presenter
 
 LETTERS = "abcdefghij"
 
@@ -307,6 +311,34 @@ def test_a_search_is_cancelled_from_another_thread(index, monkeypatch):
         index.retriever()("a* b* c* d*", deadline=deadline)
     assert time.monotonic() - start < 20
     assert deadline.left == 0
+
+
+def test_a_book_is_not_searched_for_every_match(monkeypatch):
+    """A word that a text has 100,000 times took a second to show, which no deadline ended."""
+    looked_at = []
+    window = rankloop.search.text.snippet._best_window
+    monkeypatch.setattr(
+        rankloop.search.text.snippet,
+        "_best_window",
+        lambda hits, *rest: looked_at.append(len(hits)) or window(hits, *rest),
+    )
+    book = "blue shoes and red hats. " + "red " * 100_000 + "red shoes at the end"
+    found = snippet(book, {"red", "shoe"}, Analyser(), words=5)
+    assert found.startswith("blue <mark>shoes</mark> and <mark>red</mark>")
+    assert looked_at == [1000]
+
+
+def test_showing_results_looks_at_the_clock(tmp_path):
+    index = Index.create(tmp_path / "i", {"title": "text"})
+    index.add({"id": i, "title": "red shoes"} for i in range(20))
+    index.commit()
+    found = index.retriever()("red")
+    presenter = Presenter.of(index)
+    assert len(presenter.results(found)) == 20
+    for checks in (0, 5, 19):
+        late = replace(found, query=replace(found.query, deadline=After(checks)))
+        with pytest.raises(DeadlineExceeded):
+            presenter.results(late)
 
 
 def test_deadlines():

@@ -36,6 +36,7 @@ class Presenter:
         for at, (id, row, score) in enumerate(
             zip(found.ids.tolist(), found.rows.tolist(), found.scores.tolist(), strict=True), first
         ):
+            found.query.check_time()
             document = snapshot.document(row)
             sent = (
                 document if fields is None else {name: document[name] for name in fields if name in document}

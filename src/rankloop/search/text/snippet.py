@@ -18,6 +18,7 @@ __all__ = ["Highlighter", "Snippets", "snippet", "spans_of"]
 
 CACHED_WORDS = 1 << 17  # per analyser
 WORDS, MARK = 30, ("<mark>", "</mark>")
+MOST_MATCHES = 1000  # of a text, from its beginning, that are looked at: a book may have 100,000
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -48,7 +49,8 @@ class Highlighter:
         if not every:
             return escape(text[:200])
         having = {at: terms for at, word in enumerate(every) if not other(terms := known[word])}
-        hits = {at: self._wanted.intersection(terms) for at, terms in having.items()}
+        matches = islice(having.items(), MOST_MATCHES)
+        hits = {at: self._wanted.intersection(terms) for at, terms in matches}
         first = _best_window(hits, len(every), words)
         last = min(first + words, len(every))
         # Places in the text are looked for up to the end of the window only.
