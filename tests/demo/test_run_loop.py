@@ -178,7 +178,9 @@ def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
     assert [rank for rank, _ in seen] == ["1", "2", "3", "5", "10"]
     assert seen[1] == ("2", f"{100 * done.propensity.values[1]:.0f}")
     largest = FEATURES[int(np.argmax(np.abs(done.rankers["unbiased"].coef_)))]
-    assert f"Largest weights: {largest}" in told
+    first = told.partition("what they weigh:\n")[2].splitlines()[0].split()
+    assert first[1] == largest
+    assert len(first) > 3, "and what it means"
     assert "by grades:" in told
 
 

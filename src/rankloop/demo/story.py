@@ -7,6 +7,7 @@ import numpy as np
 from rankloop.demo.collection import PAGE
 from rankloop.demo.conclusion import conclusion
 from rankloop.demo.learners import METRIC
+from rankloop.search import Candidates, Features, Query
 
 if TYPE_CHECKING:
     from rankloop.demo.run_loop import Demo
@@ -30,7 +31,8 @@ def story(demo: "Demo") -> str:
         "What users clicked": _clicks(demo),
         "How biased the clicks are": _bias(demo),
         "What was learned": [
-            f"Largest weights: {_weights(demo)}.",
+            "The largest weights of the unbiased ranker, and what they weigh:",
+            *_weights(demo, query),
             f'The unbiased ranker for "{query}", a search that it did not learn from:',
             *_page(demo, "unbiased", query),
         ],
@@ -110,8 +112,12 @@ def _bar(name: str, value: float, most: float) -> str:
     return f"{name:<8} {value:>4.0%}  {'#' * round(BAR * value / max(most, 1e-12)):<{BAR}}".rstrip()
 
 
-def _weights(demo: "Demo") -> str:
-    """The features with the largest weights."""
+def _weights(demo: "Demo", query: str) -> list[str]:
+    """The features with the largest weights, and what each of them is."""
+    index, names = demo.collection.index, demo.collection.features
+    id = next(iter(demo.collection.searches[query]))
+    found = Candidates.of(Query.of_words(query), index.snapshot, [id])
+    meaning = {one.name: one.meaning for one in Features.over(index, names).explain(found, id)}
     ranker: Any = demo.rankers["unbiased"]
     order = np.argsort(-np.abs(ranker.coef_), kind="stable")[:WEIGHTS]
-    return ", ".join(f"{demo.collection.features[at]} {ranker.coef_[at]:+.2f}" for at in order)
+    return [f"{ranker.coef_[at]:+.2f}  {names[at]:<20} {meaning[names[at]]}" for at in order]
