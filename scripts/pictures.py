@@ -1,6 +1,6 @@
-"""Photograph the demo in a real browser, for README and docs: the page, and the loop.
+"""Photograph the demo in a real browser, for README and docs: the page as the demo serves it, and the loop.
 
-BM25 is put back first, and then the service learns from the recorded pages: the loop after its first round.
+For the loop BM25 is put back, and the service learns from the recorded pages: the loop after its first round.
 
 python scripts/pictures.py              runs the demo first, in a folder that is deleted
 python scripts/pictures.py FOLDER       of `rankloop demo --no-serve --out FOLDER`
@@ -37,13 +37,15 @@ def main(arguments: list[str]) -> int:
             command = [sys.executable, "-m", "rankloop", "demo", "--no-serve", "--out", str(folder / "demo")]
             subprocess.run(command, check=True)
             folder /= "demo"
-        put_back_bm25(folder / "stdlib.toml")
-        subprocess.run([sys.executable, "-m", "rankloop", "learn", str(folder / "stdlib.toml")], check=True)
-        places = stack.enter_context(served(folder / "stdlib.toml"))
+        settings = folder / "stdlib.toml"
         play = stack.enter_context(sync_playwright())
         browser = play.chromium.launch(executable_path=shutil.which("chromium"))
-        photograph(browser, f"{places['page']}?q={quote(SEARCH)}", "page")
-        photograph(browser, f"{places['page']}loop", "loop")
+        with served(settings) as places:
+            photograph(browser, f"{places['page']}?q={quote(SEARCH)}", "page")
+        put_back_bm25(settings)
+        subprocess.run([sys.executable, "-m", "rankloop", "learn", str(settings)], check=True)
+        with served(settings) as places:
+            photograph(browser, f"{places['page']}loop", "loop")
         browser.close()
     large = [path.name for path in PICTURES.glob("*.png") if path.stat().st_size > LARGEST]
     print(f"larger than {LARGEST:,} bytes: {', '.join(large) or 'none'}")
