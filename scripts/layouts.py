@@ -69,7 +69,6 @@ AUTO = Layout(
 )
 
 LAYOUTS = {
-    "auto/before": AUTO,
     "auto/sets": AUTO,
     "first_minutes/minutes": Layout(
         {
