@@ -1,6 +1,6 @@
 """`tune` beside random search: the best cross-validated NDCG@10 after n trials, over twenty seeds.
 
-    nice python benchmarks/tune.py [--trials 20] [--seeds 20] [--development] [--fits FILE]
+    nice python benchmarks/tune.py [--trials 20] [--seeds 20] [--development] [--sets NAME ...] [--fits FILE]
 
 The goal: after n trials, what random search needs 2 n for. Both search the same ranges of LambdaMART by the
 same three folds of whole queries, and a trial is a trial also where `tune` prunes it. Every parameter is
@@ -83,6 +83,7 @@ def main() -> None:
     options.add_argument("--trials", type=int, default=20)
     options.add_argument("--seeds", type=int, default=20)
     options.add_argument("--development", action="store_true")
+    options.add_argument("--sets", nargs="*")
     options.add_argument("--fits", type=Path)
     asked = options.parse_args()
     warnings.simplefilter("ignore")
@@ -93,8 +94,8 @@ def main() -> None:
     print(f"{'set':<24}{'random n':>10}{'random 2n':>11}{'tune n':>9}{'tune n - random 2n':>22}   (n = {n})")
     reached = 0
     sets = DEVELOPMENT if asked.development else REPORTING
-    for name, make in sets.items():
-        data = make()
+    for name in asked.sets or sets:
+        data = sets[name]()
         random = np.array([by_chance(data, 2 * n, seed) for seed in range(asked.seeds)])
         tuned = np.array([by_tune(data, n, seed) for seed in range(asked.seeds)])
         if asked.fits:
@@ -110,7 +111,8 @@ def main() -> None:
             f"{gap.mean():>+13.4f} ± {error:.4f}",
             flush=True,
         )
-    print(f"tune reaches with n trials what random search has after 2 n on {reached} of {len(sets)} sets")
+    of = f"{reached} of {len(asked.sets or sets)} sets"
+    print(f"tune reaches with n trials what random search has after 2 n on {of}")
 
 
 def by_tune(data: Fixed, trials: int, seed: int) -> float:
