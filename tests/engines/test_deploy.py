@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import rankloop as rl
 from engines.shop import FIELDS, QUERIES, documents
 from rankloop import cli
-from rankloop.engines import OpenSearch, Solr, Unsupported
+from rankloop.engines import EngineAway, OpenSearch, Solr, Unsupported
 from rankloop.engines.remote.address import Address
 from rankloop.engines.remote.opensearch_models import OpenSearchModels
 from rankloop.engines.remote.solr_client import SolrClient
@@ -139,6 +139,26 @@ def test_what_solr_cannot_do_is_said(shop, forest):
     with pytest.raises(ValueError, match="trained without names"):
         rl.engines.deploy(nameless, shop, export, name="q")
     assert shop.models.names() == []
+
+
+def test_a_model_is_taken_out_where_the_engine_goes_away_meanwhile(shop, forest, monkeypatch):
+    """Else its name would be taken, by a model that nobody compared."""
+    reload, lost = shop.models.reload, []
+
+    def away():
+        if shop.models.has("half") and not lost:
+            lost.append(True)
+            raise EngineAway(f"{shop.address} does not answer")
+        reload()
+
+    monkeypatch.setattr(shop.models, "reload", away)
+    with pytest.raises(EngineAway, match="does not answer"):
+        rl.engines.deploy(forest, shop, rl.rankers.to_solr, name="half", queries=QUERIES[:3])
+    assert lost
+    assert not shop.models.has("half")
+    monkeypatch.undo()
+    assert rl.engines.deploy(forest, shop, rl.rankers.to_solr, name="half", queries=QUERIES[:3]).documents
+    shop.models.remove("half")
 
 
 def test_a_model_above_a_megabyte_is_a_file_on_the_nodes(shop, solr):

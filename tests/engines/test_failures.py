@@ -99,6 +99,15 @@ def test_a_time_limit(server, kind):
     assert calls.trouble is None
 
 
+def test_models_have_more_time_in_solr(server):
+    """A reload reads all models again, on each node."""
+    calls = client(server, "solr", timeout=0.1)
+    server.answers = [(200, {"well": 1}, 0.5)]
+    assert calls.call("GET", "/x", timeout=20) == {"well": 1}
+    with pytest.raises(EngineAway, match="does not answer"):  # also on a connection that is kept
+        calls.call("GET", "/x")
+
+
 @pytest.mark.parametrize("kind", ["opensearch", "solr"])
 @pytest.mark.parametrize(
     "answer", [b"<html>Welcome</html>", b"[" * 100_000, b"\xff\xfe", b'"text"', b"[1]", b"9" * 9000]

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats, Singles
 from rankloop.engines.engine import Engine
+from rankloop.engines.engine_away import EngineAway
 from rankloop.engines.open import open as open_engine
 from rankloop.engines.opensearch import OpenSearch
 from rankloop.engines.solr import Solr
@@ -87,7 +89,12 @@ def deploy(
         raise ValueError(f"{engine.address} has a model {name!r} already; choose another name")
     columns = _columns(ranker, features)
     sample = _sample(engine, [text for text in queries if text.strip()])
-    _put(engine, ranker, export, name, place, columns, resource)
+    try:
+        _put(engine, ranker, export, name, place, columns, resource)
+    except EngineAway:
+        with suppress(EngineAway, LookupError):  # it may have come in nevertheless
+            engine.models.remove(name, place)
+        raise
     try:
         difference, documents = _compare(engine, ranker, name, place, columns, sample)
         if difference > tolerance:

@@ -44,15 +44,18 @@ class SolrClient:
         """A path inside the collection of the address."""
         return f"/solr/{quote(self.address.name, safe='')}{path}"
 
-    def call(self, method: str, path: str, body: Any = None, **params: Any) -> Any:
-        """The answer as JSON."""
+    def call(
+        self, method: str, path: str, body: Any = None, *, timeout: float | None = None, **params: Any
+    ) -> Any:
+        """The answer as JSON, within the seconds of the address, or of `timeout` where they are more."""
+        limit = max(self.address.timeout, timeout or 0.0)
         where = f"{path}?{urlencode({'wt': 'json', **params})}"
         data = None if body is None else json.dumps(body).encode()
         reason = ""
         for attempt in range(ROUNDS):
             for host in list(self._hosts):
                 try:
-                    status, text = self._request(host, method, where, data)
+                    status, text = self._request(host, method, where, data, limit)
                 except (OSError, http.client.HTTPException) as error:
                     reason = f"does not answer ({type(error).__name__})"
                     self._put_last(host)
@@ -93,11 +96,14 @@ class SolrClient:
         return found
 
     def _request(
-        self, host: tuple[str, int], method: str, where: str, data: bytes | None
+        self, host: tuple[str, int], method: str, where: str, data: bytes | None, limit: float
     ) -> tuple[int, bytes]:
         with self._lock:
             kept = self._idle.setdefault(host, []).pop() if self._idle.get(host) else None
         connection = kept or self._connect(host)
+        connection.timeout = limit
+        if connection.sock is not None:
+            connection.sock.settimeout(limit)
         try:
             connection.request(method, where, data, self._headers)
             answer = connection.getresponse()
@@ -106,16 +112,15 @@ class SolrClient:
             connection.close()
             if kept is None:
                 raise
-            return self._request(host, method, where, data)  # the kept connection was closed meanwhile
+            return self._request(host, method, where, data, limit)  # the kept connection was closed meanwhile
         with self._lock:
             self._idle.setdefault(host, []).append(connection)
         return found
 
     def _connect(self, host: tuple[str, int]) -> http.client.HTTPConnection:
-        limit = self.address.timeout
         if self._context is not None:
-            return http.client.HTTPSConnection(*host, timeout=limit, context=self._context)
-        return http.client.HTTPConnection(*host, timeout=limit)
+            return http.client.HTTPSConnection(*host, context=self._context)
+        return http.client.HTTPConnection(*host)
 
     def _put_last(self, host: tuple[str, int]) -> None:
         self._hosts = [*(one for one in self._hosts if one != host), host]

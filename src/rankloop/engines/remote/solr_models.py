@@ -17,6 +17,7 @@ from rankloop.search.index.snapshot import Manifest
 __all__ = ["SolrModels"]
 
 MOST = 1_000_000  # bytes of a model that ZooKeeper holds
+WRITING = 60.0  # seconds: each copy of each shard reads all models again
 WRAPPER = "org.apache.solr.ltr.model.DefaultWrapperModel"
 
 
@@ -61,7 +62,7 @@ class SolrModels:
                     f"{one['store']!r}; choose another store, or delete that one"
                 )
         if fresh:
-            self.client.call("PUT", self._features, fresh)
+            self.client.call("PUT", self._features, fresh, timeout=WRITING)
             self.reload()
 
     def names(self, store: str = STORE) -> list[str]:
@@ -103,7 +104,7 @@ class SolrModels:
                 "class": WRAPPER,
                 "params": {"resource": resource},
             }
-        self.client.call("PUT", self._models, stored)
+        self.client.call("PUT", self._models, stored, timeout=WRITING)
         self.reload()
         return name
 
@@ -144,12 +145,13 @@ class SolrModels:
         """Remove a model."""
         if not self.has(name):
             raise LookupError(f"{self.client.address} has no model {name!r}")
-        self.client.call("DELETE", f"{self._models}/{quote(name, safe='')}")
+        self.client.call("DELETE", f"{self._models}/{quote(name, safe='')}", timeout=WRITING)
         self.reload()
 
     def reload(self) -> None:
         """Reload the collection, without which Solr does not see new features and models."""
-        self.client.call("GET", "/solr/admin/collections", action="RELOAD", name=self.client.address.name)
+        named = {"action": "RELOAD", "name": self.client.address.name}
+        self.client.call("GET", "/solr/admin/collections", timeout=WRITING, **named)
 
 
 def _is_ours(name: str, schema: Manifest) -> bool:
