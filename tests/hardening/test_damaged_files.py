@@ -233,6 +233,15 @@ def test_check_of_a_service(tmp_path):
         for damaged in (b"", whole[:20], bytes(len(whole)), whole[:20] + bytes(8) + whole[28:]):
             (copy / name).write_bytes(damaged)
             assert f"{name} is damaged" in checked(copy).output
+    shutil.rmtree(copy)
+    shutil.copytree(home, copy)
+    gone = next((copy / "models").glob("*.zip"))
+    gone.unlink()
+    assert f"{gone.name}, the file of v1, is missing" in " ".join(checked(copy).output.split())
+    for left in copy.glob("events.db*"):
+        left.unlink()
+    (copy / "events.db").touch()
+    assert "events.db is not the store of a service" in " ".join(checked(copy).output.split())
 
 
 @pytest.mark.parametrize("key", [b"", bytes(64), b"\n" * 64, b"a" * 31, b"\xff" * 64])

@@ -19,7 +19,7 @@ from rankloop.data import open_dataset
 from rankloop.data.files.whole import pack
 from rankloop.online import PDGD, Thompson
 from rankloop.rankers.saving.load import loads
-from rankloop.search import TwoTower, load_pipeline
+from rankloop.search import TwoTower, load_pipeline, read_documents
 
 ROOM = 900  # megabytes of address space beyond what the library takes itself
 
@@ -233,3 +233,24 @@ def test_a_checkpoint_is_not_larger_than_its_network(tmp_path):
     _archive.write(tmp_path / "c", "checkpoint", {}, {"weights/w": np.zeros((60 << 20) // 2)})
     with pytest.raises(ValueError, match=r"where at most .* are expected\); delete it to start again$"):
         read_checkpoint(tmp_path / "c", {}, torch.nn.Linear(2, 1))
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv"])
+def test_one_long_line_of_documents(tmp_path, suffix, monkeypatch):
+    """A packed megabyte of blanks is a line of a gigabyte, which was read whole."""
+    module = sys.modules["rankloop.search.read_documents"]
+    monkeypatch.setattr(module, "LONGEST_LINE", 1000)
+    path = tmp_path / f"some.{suffix}.gz"
+    lines = ['{"id": 1}', "x" * 5000, '{"id": 2}', "x" * 3000]
+    path.write_bytes(gzip.compress("\n".join(["id", *lines] if suffix == "csv" else lines).encode()))
+    with gzip.open(path, "rt") as file:
+        assert max(len(line or "") for line in module._lines(file)) <= 1000
+    if suffix == "csv":
+        with pytest.raises(ValueError, match=r"some\.csv\.gz, line 3: a line of more than"):
+            list(read_documents(path))
+        return
+    found = list(read_documents(path))
+    assert [one["id"] for one in found if isinstance(one, dict)] == [1, 2]
+    assert [one.reason for one in found if not isinstance(one, dict)] == [
+        f"some.jsonl.gz, line {number}: a line of more than 67,108,864 characters" for number in (2, 4)
+    ]

@@ -131,6 +131,9 @@ _READERS: dict[str, Callable[[Path], str]] = {
 }
 
 
+_NAMED = "SELECT version, sha256 FROM models ORDER BY number"
+
+
 def _store(folder: Path) -> str:
     """The folder of a service: its database, its models, and what waits on disk for the database."""
 
@@ -157,7 +160,28 @@ def _store(folder: Path) -> str:
             raise ValueError(
                 f"{path} has a damaged or unfinished record, which is skipped; the others will be stored"
             )
+    if parts:
+        there = {model.stem for model in models}
+        for version, name in _versions(folder / "events.db"):
+            if name not in there:
+                gone = folder / "models" / f"{name}.zip"
+                raise ValueError(f"{gone}, the file of {version}, is missing; restore it from a backup")
     return ", ".join([*parts, f"{len(models)} whole models", f"{len(waiting)} whole files that wait"])
+
+
+def _versions(path: Path) -> list[tuple[str, str]]:
+    """The versions that a database names, each with the hash of its file."""
+    import sqlite3
+
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        return [(str(version), str(name)) for version, name in connection.execute(_NAMED)]
+    except sqlite3.OperationalError as error:  # a file that was cut to nothing is a sound, empty database
+        raise ValueError(
+            f"{path} is not the store of a service ({error}); restore it from a backup"
+        ) from None
+    finally:
+        connection.close()
 
 
 def _database(path: Path) -> str:

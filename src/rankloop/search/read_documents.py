@@ -28,6 +28,7 @@ class Unreadable(NamedTuple):
 
 Document = dict[str, Any]
 _ESCAPED = re.compile("[\udc80-\udcff]")  # bytes that are not UTF-8
+_TOO_LONG = f"a line of more than {LONGEST_LINE:,} characters"
 _TEXT = {".md", ".markdown", ".txt", ".rst", ".html", ".htm"}
 
 
@@ -84,16 +85,30 @@ def _opened(path: Path) -> Iterator[IO[str]]:
         raise ValueError(f"{path} is damaged or cut short ({error}); compress it again") from None
 
 
+def _lines(file: IO[str]) -> Iterator[str | None]:
+    """The lines of a file; None for one that is too long: a packed file of a megabyte may have a gigabyte."""
+    while line := file.readline(LONGEST_LINE):
+        if len(line) < LONGEST_LINE or line[-1] in "\r\n":
+            yield line
+            continue
+        yield None
+        while line and line[-1] not in "\r\n":
+            line = file.readline(LONGEST_LINE)
+
+
 def _is_text(line: str) -> bool:
     return line.isascii() or _ESCAPED.search(line) is None
 
 
 def _json_lines(path: Path) -> Iterator[Document | Unreadable]:
     with _opened(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(_lines(file), 1):
+            where = f"{path.name}, line {number}"
+            if line is None:
+                yield Unreadable(f"{where}: {_TOO_LONG}")
+                continue
             if not line.strip():
                 continue
-            where = f"{path.name}, line {number}"
             if not _is_text(line):
                 yield Unreadable(f"{where}: not UTF-8 text")
                 continue
@@ -112,7 +127,7 @@ def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Do
     vectors = {name for name, field in fields.items() if field.kind == "vector"}
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # of the process: texts may be long
     with _opened(path) as file:
-        rows = csv.DictReader(file, delimiter=delimiter)
+        rows = csv.DictReader(_short(path, file), delimiter=delimiter)
         if not all(map(_is_text, rows.fieldnames or ())):
             raise ValueError(f"{path.name}: the names of the columns are not UTF-8 text; save it as UTF-8")
         while True:
@@ -134,6 +149,14 @@ def _csv(path: Path, delimiter: str, fields: Mapping[str, Field]) -> Iterator[Do
                 with suppress(ValueError):
                     document[name] = [float(x) for x in re.split(r"[\s,;]+", document[name].strip("[] "))]
             yield document
+
+
+def _short(path: Path, file: IO[str]) -> Iterator[str]:
+    """The lines of a table, none of which may be too long."""
+    for number, line in enumerate(_lines(file), 1):
+        if line is None:
+            raise ValueError(f"{path.name}, line {number}: {_TOO_LONG}")
+        yield line
 
 
 def _parquet(path: Path) -> Iterator[Document]:
