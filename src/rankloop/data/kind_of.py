@@ -11,7 +11,7 @@ from rankloop.data.files.frames import read_by_polars
 from rankloop.data.files.text import TextSource
 from rankloop.data.judging.forms import form_of
 
-__all__ = ["CLICKS", "DATASETS", "KINDS", "is_number", "kind_of", "listed"]
+__all__ = ["DATASETS", "KINDS", "is_number", "kind_of", "listed"]
 
 KINDS = {
     "svmlight": "SVMLight text (label qid:1 1:0.5 ...)",
@@ -36,7 +36,6 @@ KINDS = {
     "index": "a search index",
 }
 DATASETS = ("svmlight", "parquet", "csv", "jsonl", "saved", "shards")  # what `open_dataset` reads
-CLICKS = ("clicks.parquet", "clicks.csv", "clicks.jsonl", "clicks.metarank")
 _MAGIC = {b"PK\x03\x04": "ranker", b"\x93NUMPY": "npy", b"PAR1": "parquet"}
 _EVENTS = ("ranking", "interaction", "item", "user")  # of Metarank
 _IS_PASSED_OVER = re.compile(

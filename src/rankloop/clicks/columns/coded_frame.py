@@ -9,9 +9,9 @@ from rankloop.clicks.click_log import PAGE_COLUMNS, ClickLog
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.frames import log_rows, numpy_columns
 
-__all__ = ["log_of_frame"]
+__all__ = ["IDS", "log_of_frame"]
 
-_IDS = ("session", "query", "document", *PAGE_COLUMNS)
+IDS = ("session", "query", "document", *PAGE_COLUMNS)
 
 
 def log_of_frame(frame: Any) -> ClickLog:
@@ -24,7 +24,7 @@ def log_of_frame(frame: Any) -> ClickLog:
     rows = log_rows(frame)
     texts = [
         name
-        for name in _IDS
+        for name in IDS
         if name in rows.columns
         and rows[name].dtype in (pl.String, pl.Categorical)
         and not rows[name].has_nulls()

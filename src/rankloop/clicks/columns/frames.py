@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rankloop.clicks.click_log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS
+from rankloop.clicks.click_log import KNOWN, REQUIRED
 
 __all__ = ["exploded", "log_rows", "numpy_columns", "require"]
 
@@ -18,7 +18,7 @@ def log_rows(frame: Any) -> Any:
         series = rows[name]
         if series.null_count():
             raise ValueError(f"{name} is missing in row {int(np.argmax(series.is_null().to_numpy()))}")
-    return rows.select([name for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS) if name in rows.columns])
+    return rows.select([name for name in KNOWN if name in rows.columns])
 
 
 def numpy_columns(rows: Any) -> dict[str, Any]:

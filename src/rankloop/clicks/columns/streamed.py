@@ -6,14 +6,14 @@ import numpy as np
 
 from rankloop._arrays import Array
 from rankloop._progress import progress
-from rankloop.clicks.click_log import PAGE_COLUMNS, REQUIRED, ROW_COLUMNS, ClickLog
+from rankloop.clicks.click_log import KNOWN, PAGE_COLUMNS, REQUIRED, ClickLog
+from rankloop.clicks.columns.coded_frame import IDS
 from rankloop.clicks.columns.columns import Coded
 from rankloop.clicks.columns.frames import numpy_columns, require
 
 __all__ = ["log_of_scan"]
 
 AT_ONCE = 200_000  # rows of a batch
-_IDS = ("session", "query", "document", *PAGE_COLUMNS)
 
 
 def log_of_scan(scan: Any, title: str, rows: int | None = None) -> ClickLog:
@@ -26,8 +26,8 @@ def log_of_scan(scan: Any, title: str, rows: int | None = None) -> ClickLog:
 
     schema = scan.collect_schema()
     require(schema.names(), REQUIRED)
-    names = [name for name in (*REQUIRED, *PAGE_COLUMNS, *ROW_COLUMNS) if name in schema]
-    texts = {name: pl.Categories.random() for name in _IDS if schema.get(name) == pl.String}
+    names = [name for name in KNOWN if name in schema]
+    texts = {name: pl.Categories.random() for name in IDS if schema.get(name) == pl.String}
     coded = (pl.col(name).cast(pl.Categorical(every)) for name, every in texts.items())
     parts: dict[str, list[Array]] = {name: [] for name in names}
     done = 0
