@@ -5,6 +5,7 @@
     python benchmarks/serving.py --only events memory   some parts
     python benchmarks/serving.py --only memory --requests 300000
     python benchmarks/serving.py --out serving.jsonl    every row is also written here as it is measured
+    python benchmarks/serving.py --folder FOLDER        keeps the index and its forest for the next run
 
 Server and load generator share the machine; the generator is one thread. If a part fails, its error
 is printed and the others are measured.
@@ -19,6 +20,7 @@ import tempfile
 import threading
 import traceback
 import urllib.request
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,9 +53,14 @@ def main() -> None:
     options.add_argument("--only", nargs="+", choices=parts, default=list(parts))
     options.add_argument("--requests", type=int, default=MEMORY, help="of the part memory")
     options.add_argument("--out", type=Path)
+    options.add_argument("--folder", type=Path)
     given = options.parse_args()
     failed = []
-    with tempfile.TemporaryDirectory(prefix="rankloop-serving-") as folder:
+    with (
+        nullcontext(given.folder)
+        if given.folder
+        else tempfile.TemporaryDirectory(prefix="rankloop-serving-") as folder
+    ):
         bench = Bench(Path(folder), 20 if given.quick else 1, given.requests, given.out)
         for name in given.only:
             try:
@@ -104,8 +111,9 @@ def prepared(folder: Path, documents: int) -> list[bytes]:
     }
     (folder / "serve.toml").write_text(_toml(settings))
     with Service.open(folder / "serve.toml") as service:
-        version = service.registry.register(forest(index, names, queries), lineage={"name": "forest"})
-        service.versions.promote(version)
+        if service.versions.live.production.version == "v1":
+            version = service.registry.register(forest(index, names, queries), lineage={"name": "forest"})
+            service.versions.promote(version)
     gc.collect()
     return [
         json.dumps({"query": query, "k": K, "user": f"user {i}"}).encode() for i, query in enumerate(queries)

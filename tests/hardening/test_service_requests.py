@@ -504,6 +504,23 @@ async def test_who_hangs_up_leaves_the_line():
     assert turns.order == ["first"]
 
 
+@in_a_loop
+async def test_a_cancelled_search_keeps_its_thread_until_it_ends():
+    turns = Turns(threads=1, waiting=10)
+    first = turns.start("a", "first")
+    await turns.until("first")
+    first.cancel()
+    turns.start("a", "second")
+    await asyncio.sleep(0.02)
+    assert not first.done()
+    assert turns.threads.in_line == 1
+    turns.releases["first"].set()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    await turns.until("first", "second")
+    await turns.end()
+
+
 def test_errors_of_a_schema_are_one_sentence(tmp_path):
     with client_of(tmp_path) as (client, _):
         for body, sentence in [
@@ -549,3 +566,6 @@ def test_ranges():
     assert address_range("2001:db8:1:1::1", ipv6=64) != address_range("2001:db8:1:ffff::2", ipv6=64)
     assert address_range("fe80::1%eth0") == "fe80::/48"
     assert address_range("") == address_range(None) == address_range("no address") == "unknown"
+    longest = "0000:0000:0000:0000:0000:ffff:192.168.100.200"
+    assert address_range(longest) == "192.168.100.0/24"
+    assert address_range("1" * 100_000) == address_range(f"{longest}0") == "unknown"

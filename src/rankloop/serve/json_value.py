@@ -15,6 +15,8 @@ def json_value(value: Any, *, strict: bool = False) -> Any:
     """
     if isinstance(value, str):
         return clean_text(value)
+    if type(value) is int or value is None:  # before the slow look at what a mapping is
+        return value
     if isinstance(value, Mapping):
         return {clean_text(str(key)): json_value(one, strict=strict) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ UNFIT = "the database cannot hold such a value; leave out zero characters"
 RETRY = "5"  # seconds until a request that was answered 503 may succeed
 CLIENT_GONE = 499  # as other servers count it
 LONGEST_NAME = 100  # of a field in a message
+LONG = 0.02  # seconds after which it is worth to see whether a client still waits
 _CLEARER = {"extra_forbidden": "there is no such field; leave it out", "missing": "this field is needed"}
 
 
@@ -105,15 +107,13 @@ async def in_search_thread(request: Request, work: Callable[[Deadline], BaseMode
         with time_limit(deadline.left):
             return _answer(work(deadline))
 
-    gone = asyncio.ensure_future(_hung_up(request))
-    try:
-        return await threads.run(address_range(address_of(request)), answer, deadline=deadline, gone=gone)
-    except (ClientGone, DeadlineExceeded):
-        if not gone.done():
-            raise
-        return Response(status_code=CLIENT_GONE)  # nobody reads it, but it is counted
-    finally:
-        gone.cancel()
+    with _watched(request) as gone:
+        try:
+            return await threads.run(address_range(address_of(request)), answer, deadline=deadline, gone=gone)
+        except (ClientGone, DeadlineExceeded):
+            if not gone.done():
+                raise
+            return Response(status_code=CLIENT_GONE)  # nobody reads it, but it is counted
 
 
 async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Response]) -> Response:
@@ -175,10 +175,26 @@ def address_of(request: Request) -> str | None:
     return request.client.host if request.client else None
 
 
-async def _hung_up(request: Request) -> None:
-    """Returns when the client is gone; what it sends is read already."""
+@contextmanager
+def _watched(request: Request) -> "Iterator[asyncio.Future[None]]":
+    """A future that is done when the client is gone: a task waits for that, if the answer takes long."""
+    loop = asyncio.get_running_loop()
+    gone: asyncio.Future[None] = loop.create_future()
+    tasks: list[asyncio.Task[None]] = []
+    timer = loop.call_later(LONG, lambda: tasks.append(loop.create_task(_hung_up(request, gone))))
+    try:
+        yield gone
+    finally:
+        timer.cancel()
+        for task in tasks:
+            task.cancel()
+
+
+async def _hung_up(request: Request, gone: "asyncio.Future[None]") -> None:
+    """Says when the client is gone; what it sends is read already."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+    gone.set_result(None)
 
 
 def first_mistake(errors: Sequence[Any]) -> str:

@@ -38,9 +38,9 @@ Admin = Annotated[bool, Depends(has_token)]  # whether the token came with the r
 
 
 @router.post("/search", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
-async def search(request: Request, body: SearchRequest, admin: Admin) -> Response:
+async def search(request: Request, body: SearchRequest) -> Response:
     """A page of results, with the signed id that its clicks need."""
-    return await _counted_page(request, admin, lambda **given: service_of(request).search(body, **given))
+    return await _counted_page(request, lambda **given: service_of(request).search(body, **given))
 
 
 @router.post("/events", response_model=Accepted, responses=PROBLEMS)
@@ -60,9 +60,9 @@ async def events(request: Request, body: EventsRequest) -> Response:
 
 
 @router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
-async def rank(request: Request, body: RankRequest, admin: Admin) -> Response:
+async def rank(request: Request, body: RankRequest) -> Response:
     """The caller's own candidates in the order of the ranker, for those who keep their engine."""
-    return await _counted_page(request, admin, lambda **given: service_of(request).rank(body, **given))
+    return await _counted_page(request, lambda **given: service_of(request).rank(body, **given))
 
 
 @router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(401, 403, 404))
@@ -98,9 +98,9 @@ async def suggest(request: Request, query: QueryText, n: Annotated[int, Query(ge
     )
 
 
-async def _counted_page(request: Request, admin: bool, work: Callable[..., SearchAnswer]) -> Response:
+async def _counted_page(request: Request, work: Callable[..., SearchAnswer]) -> Response:
     """The page that `work` makes for an address and by a deadline; with the token also its ranker."""
-    metrics = metrics_of(request)
+    metrics, admin = metrics_of(request), await has_token(request)
 
     def counted(deadline: Deadline) -> SearchAnswer:
         answer = work(address=address_of(request), deadline=deadline)

@@ -6,11 +6,10 @@ import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from statistics import median_low
 from typing import TypeVar
-
-from anyio import CapacityLimiter, to_thread
 
 from rankloop.search.deadline import Deadline
 
@@ -50,7 +49,7 @@ class SearchThreads:
 
     def __init__(self, threads: int, waiting: int) -> None:
         self.threads, self.waiting = threads, waiting
-        self._limiter = CapacityLimiter(threads)
+        self._pool = ThreadPoolExecutor(threads, "rankloop-search")
         self._running: Counter[str] = Counter()
         self._at_work: list[_AtWork] = []
         self._line: dict[str, deque[asyncio.Future[None]]] = {}
@@ -78,7 +77,7 @@ class SearchThreads:
         self._at_work.append(here)
         self._who_gives_way()
         try:
-            return await to_thread.run_sync(lambda: cost.of(work), limiter=self._limiter)
+            return await _ended(self._pool.submit(cost.of, work))
         finally:
             self._at_work.remove(here)
             self._end(client, cost.seconds)
@@ -201,6 +200,16 @@ class SearchThreads:
         self._used.move_to_end(client)
         if len(self._used) > MOST_CLIENTS:
             self._used.popitem(last=False)
+
+
+async def _ended(work: Future[_Answer]) -> _Answer:
+    """The result of work in a thread; a task that is cancelled waits for its end, which frees the thread."""
+    done = asyncio.wrap_future(work)
+    try:
+        return await asyncio.shield(done)
+    except asyncio.CancelledError:
+        await asyncio.wait({done})
+        raise
 
 
 @dataclass
