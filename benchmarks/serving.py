@@ -183,17 +183,12 @@ def events(bench: Bench) -> None:
                     f"{label:<28}{found.rate * size:>12,.0f}{p50:>9.2f}{p99:>9.2f}{found.failed:>8}",
                     flush=True,
                 )
-                bench.keep(
-                    "events",
-                    store=name,
-                    in_a_request=size,
-                    per_second=found.rate * size,
-                    p50_p99_ms=[p50, p99],
-                    failed=found.failed,
-                )
+                measured = {"per_second": found.rate * size, "p50_ms": p50, "p99_ms": p99}
+                bench.keep("events", what=label, **measured, failed=found.failed)
     for name, rate in event_rates(50_000 // scale):
-        print(f"{f'into {name}, in batches':<28}{rate:>12,.0f}", flush=True)
-        bench.keep("events", store=name, in_batches=True, per_second=rate)
+        label = f"into {name}, in batches"
+        print(f"{label:<28}{rate:>12,.0f}", flush=True)
+        bench.keep("events", what=label, per_second=rate, p50_ms=None, p99_ms=None, failed=0)
     print()
 
 

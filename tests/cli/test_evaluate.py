@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -151,6 +152,17 @@ def test_as_a_process(files):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert json.loads(done.stdout)["metrics"]["mrr"]["queries"] == 2
+
+
+@pytest.mark.parametrize("given", [None, "20"])
+def test_threads_of_numpy_do_not_spin_unless_the_user_says_so(files, monkeypatch, capsys, given):
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
+    monkeypatch.setattr(sys, "argv", ["rankloop", "evaluate", "run.txt", "qrels.txt"])
+    with pytest.raises(SystemExit):
+        main()
+    assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == (given or "4")
 
 
 def test_evaluating_loads_nothing_slow(files):

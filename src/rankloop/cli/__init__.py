@@ -1,6 +1,7 @@
 """One thin command per verb."""
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ def main() -> None:
     """Run the command; a user's mistake ends in one sentence, not in a traceback."""
     from rankloop.cli.options.apps import COMMANDS, app_with
 
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads that numpy starts sleep, and do not spin
     gc.set_threshold(100_000)  # collecting while numba loads costs a tenth of a second
     wanted = tuple(sys.argv[1:2])
     with in_one_sentence():
