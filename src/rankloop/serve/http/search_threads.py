@@ -203,7 +203,7 @@ class SearchThreads:
 
 
 async def _ended(work: Future[_Answer]) -> _Answer:
-    """The result of work in a thread; a task that is cancelled waits for its end, which frees the thread."""
+    """The result of work in a thread; a task that is cancelled waits until the work ends."""
     done = asyncio.wrap_future(work)
     try:
         return await asyncio.shield(done)
