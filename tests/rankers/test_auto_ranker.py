@@ -227,6 +227,7 @@ def test_an_interrupt_gives_the_best_so_far(sets, monkeypatch):
     interrupt(monkeypatch, calls, lambda fits: fits > 3)
     ranker = AutoRanker(minutes=5, threads=1).fit(*sets[:2])
     assert len(ranker.leaderboard_.rows) == 3
+    assert "as it was interrupted" in ranker.leaderboard_.plain()
     assert 1 <= len(ranker.parts_) <= 3
     assert ndcg(ranker, sets[2]) > 0.5
     calls[:] = [None] * 3

@@ -51,10 +51,8 @@ def mixture(
         made = [Bag(one.candidate, [one.ranker], one.scores, one.seconds) for one in best]
         scores = np.column_stack([bag.scores for bag in made])
         found = _weighted(scores, over.compared, clock, setting)
-        several = (
-            f"the best {len(best)} are used as they are" if len(best) > 1 else "the best is used as it is"
-        )
-        about = f"{several}, as there was no time for folds"
+        many = f"the best {len(best)} are used as they are" if len(best) > 1 else "the best is used as it is"
+        about = f"{many}, as {'it was interrupted' if clock.interrupted else 'there was no time for folds'}"
         if explored is None:
             made, whole = refitted(made, found.weights, over.everything, over.held, clock, setting)
             about += f"; {whole} of them {_were(whole)} also fitted on all queries" if whole else ""
