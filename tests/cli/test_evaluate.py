@@ -154,15 +154,23 @@ def test_as_a_process(files):
     assert json.loads(done.stdout)["metrics"]["mrr"]["queries"] == 2
 
 
-@pytest.mark.parametrize("given", [None, "20"])
-def test_threads_of_numpy_do_not_spin_unless_the_user_says_so(files, monkeypatch, capsys, given):
-    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
+@pytest.mark.parametrize(
+    ("name", "given", "used"),
+    [
+        ("OPENBLAS_THREAD_TIMEOUT", None, "4"),
+        ("OPENBLAS_THREAD_TIMEOUT", "20", "20"),
+        ("OMP_WAIT_POLICY", None, "PASSIVE"),
+        ("OMP_WAIT_POLICY", "ACTIVE", "ACTIVE"),
+    ],
+)
+def test_waiting_threads_do_not_spin_unless_the_user_says_so(files, monkeypatch, capsys, name, given, used):
+    monkeypatch.setenv(name, given or "")
     if given is None:
-        monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
+        monkeypatch.delenv(name)
     monkeypatch.setattr(sys, "argv", ["rankloop", "evaluate", "run.txt", "qrels.txt"])
     with pytest.raises(SystemExit):
         main()
-    assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == (given or "4")
+    assert os.environ[name] == used
 
 
 def test_evaluating_loads_nothing_slow(files):

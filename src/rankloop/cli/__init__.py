@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+# Threads of numpy and of the tree libraries sleep while they wait: where other programs run beside them,
+# threads that spin make training many times slower.
+PATIENT = {"OPENBLAS_THREAD_TIMEOUT": "4", "OMP_WAIT_POLICY": "PASSIVE"}
+
 _HOME = {"app": "app"}
 
 __getattr__ = lazy(__name__, _HOME)
@@ -22,7 +26,8 @@ def main() -> None:
     """Run the command; a user's mistake ends in one sentence, not in a traceback."""
     from rankloop.cli.options.apps import COMMANDS, app_with
 
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # threads that numpy starts sleep, and do not spin
+    for name, value in PATIENT.items():
+        os.environ.setdefault(name, value)
     gc.set_threshold(100_000)  # collecting while numba loads costs a tenth of a second
     wanted = tuple(sys.argv[1:2])
     with in_one_sentence():
