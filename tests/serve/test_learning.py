@@ -280,7 +280,7 @@ def test_layouts_that_callers_name_hide_no_change_and_cost_little(monkeypatch):
     data = RankingDataset(random.normal(size=(200, 2)), random.integers(0, 4, 200), np.arange(200) // 10)
     shown = {
         "logging_policy": data.X[:, 0],
-        "user": user("pbm", max_grade=3),
+        "user": user("pbm", max_label=3),
         "k": 5,
         "randomize": "adjacent",
     }
