@@ -28,7 +28,7 @@ def loyal_and_new(random, loyal, pages, new):
 
 
 def test_new_people_after_loyal_ones_do_not_fool_any_look():
-    """300 experiments of 200 people with 100 pages and 6,000 with one: 12 % before `renewed` was counted."""
+    """300 experiments of 200 people with 100 pages and 6,000 with one."""
     random = np.random.default_rng(0)
     named = 0
     for _ in range(300):
@@ -78,7 +78,7 @@ def test_more_renewal_never_narrows_an_interval():
 
 
 def test_clicks_that_become_frequent_do_not_fool_a_plan():
-    """400 experiments with 50 times the clicks at the end: 7 % before the plan counted by variance."""
+    """400 experiments with 50 times the clicks at the end."""
     random = np.random.default_rng(2)
     named = 0
     for _ in range(400):
