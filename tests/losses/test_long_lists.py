@@ -13,16 +13,20 @@ from rankloop.losses import loss
 from rankloop.losses.kernels.smooth_sums import smooth_sums
 
 N, PEAK = 50_000, Path("/proc/self/clear_refs")
-LEAST = {"neuralndcg": "neuralndcg(truncation=1000)"}  # what a list of this length needs
+LEAST = {  # what a list of this length needs
+    "neuralndcg": "neuralndcg(truncation=1000)",
+    "pirank": "pirank(k=10000)",
+}
 SECONDS = 5.0  # of CPU time
 
 
 @pytest.mark.skipif(not PEAK.exists(), reason="only Linux tells the peak of the memory of a moment")
+@pytest.mark.parametrize("spread", [1.0, 0.0])  # 0: as at the start of training
 @pytest.mark.parametrize("name", [kind.__name__.lower() for kind in KINDS])
-def test_fifty_thousand_documents(name):
+def test_fifty_thousand_documents(name, spread):
     one, rng = loss(LEAST.get(name, name)), np.random.default_rng(0)
     labels = rng.integers(0, 5, N).astype(np.float32)
-    scores = labels * 0.3 + rng.normal(size=N)
+    scores = spread * (labels * 0.3 + rng.normal(size=N))
     one(scores[:100], labels[:100], [0, 100])  # compile first
     PEAK.write_text("5")  # the peak starts anew: what kernels take is seen too, unlike by tracemalloc
     before = peak_megabytes()
@@ -37,6 +41,8 @@ def test_fifty_thousand_documents(name):
 def test_a_list_that_is_too_long_names_the_parameter_that_truncates():
     with pytest.raises(ValueError, match=r"a list has 5,000; pass truncation=1000"):
         loss("neuralndcg")(np.arange(5000.0), np.arange(5000) % 3, [0, 5000])
+    with pytest.raises(ValueError, match=r"a list has 50,000 documents; pass k=100 \(at most 10,000\)"):
+        loss("pirank")(np.zeros(N), np.arange(N) % 3, [0, N])
 
 
 def test_truncation_keeps_the_highest_gains_and_scores():
