@@ -43,7 +43,7 @@ class PiRank(Loss):
     def _compute(self, lists: LossLists, exact: bool) -> LossResult:
         if min(lists.longest, self.k or lists.longest) * lists.longest > MOST:
             raise ValueError(
-                f"PiRank sorts a list for each of its first k ranks, and a list has {lists.longest:,} documents; "
-                f"pass k=100 (at most {MOST // lists.longest:,})"
+                f"PiRank sorts a list for each of its first k ranks, and a list has {lists.longest:,} "
+                f"documents; pass k=100 (at most {MOST // lists.longest:,})"
             )
         return neural_sort_loss(lists, self.gain, temperature=self.temperature, k=self.k)

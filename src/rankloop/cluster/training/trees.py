@@ -117,10 +117,17 @@ class _State:
         return 0 if self.made is None else self.made.n_trees_ - self.first
 
     def take(self, further: LambdaMART, size: int) -> None:
-        """Continue with a longer forest, unless it is no better on the validation set."""
-        if len(further.curve_):
-            self.curve = np.concatenate((self.curve[: self.trees], further.curve_))
-            reached = float(np.max(self.sign * further.curve_))
+        """Continue with a longer forest, unless it is no better on the validation set.
+
+        Rounds count from the best of all pieces: once as many as the patience are no better, what comes later
+        in the piece, which knows its own rounds only, is left out.
+        """
+        curve = further.curve_
+        if len(curve):
+            if self.best is not None and (self.sign * curve[: further.patience] <= self.best).all():
+                curve = curve[: further.patience]
+            self.curve = np.concatenate((self.curve[: self.trees], curve))
+            reached = float(np.max(self.sign * curve))
             if self.best is not None and reached <= self.best:
                 self.over = True
                 return
