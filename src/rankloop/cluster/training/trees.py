@@ -120,12 +120,13 @@ class _State:
         """Continue with a longer forest, unless it is no better on the validation set.
 
         Rounds count from the best of all pieces: once as many as the patience are no better, what comes later
-        in the piece, which knows its own rounds only, is left out.
+        in the piece, which knows its own rounds only, is left out (not with smoothed stopping).
         """
         curve = further.curve_
         if len(curve):
-            if self.best is not None and (self.sign * curve[: further.patience] <= self.best).all():
-                curve = curve[: further.patience]
+            first = curve[: further.patience if further.stopping == "best" else None]
+            if self.best is not None and (self.sign * first <= self.best).all():
+                curve = first
             self.curve = np.concatenate((self.curve[: self.trees], curve))
             reached = float(np.max(self.sign * curve))
             if self.best is not None and reached <= self.best:
