@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop._arrays import Floats
+from rankloop._arrays import Floats, Ints
 from rankloop.losses.kernels.math import inner
 from rankloop.losses.kernels.rows import affine_row, sign_row
 from rankloop.losses.kernels.tied_ranks import TiedRanks
 
-__all__ = ["PairRule", "list_scale", "weigh", "weigh_tied"]
+__all__ = ["PairRule", "list_scale", "pairs_of_ties", "weigh", "weigh_tied"]
 
 
 class PairRule(NamedTuple):
@@ -76,33 +76,80 @@ def weigh_tied(
     i: int,
     n: int,
     gain: Floats,
+    alpha: Floats,
+    beta: Floats,
     gamma: Floats,
-    rule: PairRule,
+    within: Floats,
+    halves: Floats,
+    ends: Ints,
+    middles: Ints,
+    shares: Floats,
+    own: bool,
     distant: bool,
     x: Floats,
 ) -> None:
-    """The same in a list with ties of scores: documents of one tie, then all below it."""
+    """The same in a list with ties of scores: documents of one tie, then all below it.
+
+    Arrays come one by one: a rule or its ranks, handed over whole, would cost more than a row.
+    """
     at, low, first = start + i, i + 1, gain[i]
-    end, counts = rule.ranks.end[at] - start, rule.ranks.share[at]
+    counts = shares[at]
     # Within the tie one weight serves all pairs; of two turns the first brings it.
-    same = rule.within[at] if rule.own or turn == 0 else 0.0
-    if rule.own:
+    same = within[at] if own or turn == 0 else 0.0
+    tie, rest, last = np.uint64(low), np.uint64(max(low, ends[at] - start)), np.uint64(n)
+    if own:
         above, below = (0.0, 1.0) if turn else (1.0, 0.0)
-        for j in range(low, end):
+        for j in range(tie, rest):
             x[j] = same * (above * first - below * gain[j])
-        for j in range(max(low, end), n):
+        for j in range(rest, last):
             x[j] = counts * (above * first - below * gain[j])
         return
-    for j in range(low, end):
+    for j in range(tie, rest):
         x[j] = same * (first - gain[j])
     if distant:
-        middle = rule.ranks.middle[at]
-        for j in range(max(low, end), n):
-            x[j] = counts * (first - gain[j]) * rule.halves[rule.ranks.middle[start + j] - middle]
+        middle, by_row = middles[at], np.uint64(start)
+        for j in range(rest, last):
+            x[j] = counts * (first - gain[j]) * halves[middles[j + by_row] - middle]
     else:
-        alpha, beta = rule.alpha[at], rule.beta[at]
-        for j in range(max(low, end), n):
-            x[j] = (first - gain[j]) * (alpha - beta * gamma[j])
+        of_tie, cut = alpha[at], beta[at]
+        for j in range(rest, last):
+            x[j] = (first - gain[j]) * (of_tie - cut * gamma[j])
+
+
+@inner
+def pairs_of_ties(
+    start: int,
+    n: int,
+    gain: Floats,
+    alpha: Floats,
+    beta: Floats,
+    gamma: Floats,
+    within: Floats,
+    ends: Ints,
+    g: Floats,
+    h: Floats,
+) -> tuple[float, float]:
+    """What pairs within ties lack where all pairs took one affine form; the sums of lambdas and values.
+
+    Their chances are one half, and one weight serves a whole tie.
+    """
+    size, low = 0.0, 0
+    while low < n:
+        high, at = ends[start + low] - start, start + low
+        lacks = within[at] - (alpha[at] - beta[at] * gamma[low])
+        for i in range(low, high - 1):
+            a, first, whole, moved = np.uint64(i), gain[i], 0.0, 0.0
+            for j in range(np.uint64(i + 1), np.uint64(high)):
+                f = 0.5 * lacks * (first - gain[j])
+                g[j] += f
+                h[j] += 0.5 * lacks * abs(first - gain[j]) * 0.5
+                moved += f
+                whole += 0.5 * lacks * abs(first - gain[j])
+            g[a] -= moved
+            h[a] += 0.5 * whole
+            size += whole
+        low = high
+    return size, 2.0 * np.log(2.0) * size
 
 
 @inner

@@ -14,7 +14,7 @@ from rankloop.lists.kernels.sort import longest_list
 from rankloop.losses.kernels.judged_pairs import judged_pairs
 from rankloop.losses.kernels.lists import LossLists, group_pairs
 from rankloop.losses.kernels.math import exp_negative, fast, inner, workspace
-from rankloop.losses.kernels.pair_rule import PairRule, list_scale, weigh, weigh_tied
+from rankloop.losses.kernels.pair_rule import PairRule, list_scale, pairs_of_ties, weigh, weigh_tied
 from rankloop.losses.kernels.rows import logistic_rows, odds_row, scale_row, valued_rows
 from rankloop.losses.loss_result import LossResult
 
@@ -81,6 +81,8 @@ def _pair_lists(
     huge, w = work[12], work[13]
     one[:], less[:], huge[:] = 1.0, -1.0, HUGE
     own, sign, ties, drop = rule.own, rule.sign, rule.ties, rule.drop
+    alpha, beta, within, halves = rule.alpha, rule.beta, rule.within, rule.halves
+    ends, middles, shares = rule.ranks.end, rule.ranks.middle, rule.ranks.share
     swaps, drops, scaled = rule.alpha.size > 0, drop.size > 0, weight.size > 0
     turns = 3 if ties else (2 if own or (drops and swaps) else 1)
     for q in range(first, last):
@@ -90,7 +92,7 @@ def _pair_lists(
             continue
         tied = rule.ranks.tied.size > 0 and rule.ranks.tied[q]
         reach = rule.ranks.reach[q] if rule.ranks.reach.size > 0 else n
-        written = own or ties or scaled or tied
+        written = own or ties or scaled or (tied and drops)
         most = 1.0 if sign and not written else HUGE
         # The list, padded to whole lanes: padding is never preferred, at odds of 0, so no loop has a rest.
         for k in range(n):
@@ -138,9 +140,15 @@ def _pair_lists(
                     odds_row(low, n, s[i], s, sigma, odds)
                     odds_row(low, n, s[low], s, sigma, other)
                 # The weights of both rows, where they are written out.
-                if tied:
-                    weigh_tied(turn, start, i, n, y, c, rule, distant, x_a)
-                    weigh_tied(turn, start, low, n, y, c, rule, distant, x_b)
+                if tied and written:
+                    weigh_tied(
+                        turn, start, i, n, y, alpha, beta, c, within, halves, ends, middles, shares,
+                        own, distant, x_a,
+                    )  # fmt: skip
+                    weigh_tied(
+                        turn, start, low, n, y, alpha, beta, c, within, halves, ends, middles, shares,
+                        own, distant, x_b,
+                    )  # fmt: skip
                 elif written:
                     weigh(turn, i, n, y, up, down, c, drop, zero, own, sign, distant, x_a)
                     weigh(turn, low, n, y, up, down, c, drop, zero, own, sign, distant, x_b)
@@ -163,6 +171,11 @@ def _pair_lists(
                     )  # fmt: skip
                 size += sums[0]
                 total += sums[1] + sigma * sums[2]
+        # A plain rule took pairs within a tie as any others; what they lack has a closed form.
+        if tied and not written:
+            lacked, worth = pairs_of_ties(start, n, y, alpha, beta, c, within, ends, g, h)
+            size += lacked
+            total += worth
         # The scale of a list may depend on the sum of its lambdas, so it comes last.
         scale = list_scale(size, rule.factor[q], sigma, rule.shrink_list)
         value[q] = total * scale

@@ -101,12 +101,11 @@ def _tie(
                 tied[q] = True
             if 0 < inside < m:
                 reach[q] = j - start
+            twice, above, one_of_two = (i - start) + (j - start) + 1, float(inside), float(inside)
+            if m > 1:
+                above, one_of_two = inside / m, 1.0 - below * (below - 1.0) / (m * (m - 1.0))
             for k in range(i, j):
-                end[k] = j
-                size[k] = m
-                middle[k] = (i - start) + (j - start) + 1
-                share[k] = inside / m
-                either[k] = 1.0 - below * (below - 1.0) / (m * (m - 1.0)) if m > 1 else inside / m
+                end[k], size[k], middle[k], share[k], either[k] = j, m, twice, above, one_of_two
             i = j
 
 
@@ -121,8 +120,9 @@ def tied_means(values: Floats, ranks: TiedRanks, offsets: Ints, truncation: int)
             total = 0.0
             for k in range(i, ranks.end[i]):
                 total += values[k] if k - start < truncation else 0.0
+            mean = total / ranks.size[i]
             for k in range(i, ranks.end[i]):
-                made[k] = total / ranks.size[i]
+                made[k] = mean
             i = ranks.end[i]
     return made
 
