@@ -79,8 +79,8 @@ async def explain(
     The name of the version, and another `version` than that in production, need the token.
     """
     searcher = service_of(request).searcher
-    if version is not None:
-        only_admin(request)
+    if version is not None and not admin:
+        await only_admin(request)
 
     def work(deadline: Deadline) -> Explanation:
         found = searcher.explain(query, document, against, version, deadline=deadline)
