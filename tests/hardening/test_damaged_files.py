@@ -2,7 +2,10 @@
 
 import contextlib
 import json
+import os
 import shutil
+import sqlite3
+import time
 from pathlib import Path
 
 import numpy as np
@@ -242,6 +245,97 @@ def test_check_of_a_service(tmp_path):
         left.unlink()
     (copy / "events.db").touch()
     assert "events.db is not the store of a service" in " ".join(checked(copy).output.split())
+
+
+def swapped(home, name, content):
+    """What is said of a file that was put there a minute after the last change."""
+    (home / name).write_bytes(content)
+    os.utime(home / name, (time.time() + 60, time.time() + 60))
+    found = checked(home)
+    return found.exit_code, " ".join(found.output.split())
+
+
+@pytest.fixture(scope="module")
+def two_homes(tmp_path_factory):
+    """The folders of a service and of another, which served its third version."""
+    from serve.running import another, client_of
+
+    homes = []
+    for name in ("ours", "theirs"):
+        folder = tmp_path_factory.mktemp(name)
+        with client_of(folder) as (client, service):
+            client.post("/search", json={"query": "red"})
+            if homes:
+                another(service, **{"value(price)": 2.0})
+            service.versions.promote(another(service))
+        homes.append(next(folder.glob("*.serve")))
+    return homes
+
+
+def test_check_notices_a_swapped_key(two_homes, tmp_path, monkeypatch):
+    ours, theirs = two_homes
+    shutil.copytree(ours, tmp_path / "copy")
+    code, said = swapped(tmp_path / "copy", "secret", (theirs / "secret").read_bytes())
+    assert code == 1
+    assert "secret is not the key with which" in said
+    monkeypatch.setenv("RANKLOOP_SECRET", "x" * 40)
+    assert checked(ours).exit_code == 0
+
+
+def test_check_notices_a_swapped_version_to_start_with(two_homes, tmp_path):
+    ours, theirs = two_homes
+    copy = tmp_path / "copy"
+    shutil.copytree(ours, copy)
+    code, said = swapped(copy, "serving.json", (theirs / "serving.json").read_bytes())
+    assert code == 1
+    assert "serving.json names v3" in said
+    for version, hashed in (("v1", file_of(ours, "v1")), ("v2", "0" * 64)):
+        other = signed_json({"production": version, "sha256": hashed})
+        code, said = swapped(copy, "serving.json", other.encode())
+        assert code == 1
+        assert f"serving.json names {version}" in said
+    code, said = swapped(copy, "serving.json", b'{"production": "v2"}')
+    assert code == 1
+
+
+def file_of(home, version):
+    """The hash of the file of a version."""
+    with contextlib.closing(sqlite3.connect(home / "events.db")) as connection:
+        return connection.execute("SELECT sha256 FROM models WHERE version = ?", (version,)).fetchone()[0]
+
+
+def test_a_promotion_while_no_service_runs_is_no_damage(two_homes, tmp_path):
+    from rankloop.serve.events.store import Store
+    from rankloop.serve.models.registry import Registry
+
+    home = tmp_path / "copy"
+    shutil.copytree(two_homes[0], home)
+    store = Store.open(f"sqlite:///{home / 'events.db'}")
+    Registry(store, home / "models").promote("v1")
+    store.close()
+    found = checked(home)
+    assert found.exit_code == 0
+    assert "serving.json still names v2, and production is v1" in " ".join(found.output.split())
+
+
+def test_a_service_says_that_its_key_was_swapped(tmp_path):
+    from serve.running import serving
+
+    with serving(tmp_path) as service:
+        home = service.config.home
+        assert service.troubles == ()
+    whole = (home / "secret").read_bytes()
+    (home / "secret").write_bytes(whole[::-1])
+    with serving(tmp_path) as service:
+        assert any("is not the key with which" in one for one in service.troubles)
+    (home / "secret").write_bytes(whole)
+    assert checked(home).exit_code == 0
+    with serving(tmp_path) as service:
+        assert service.troubles == ()
+    (home / "secret").unlink()  # as the documentation says
+    with serving(tmp_path) as service:
+        assert service.troubles == ()
+    assert checked(home).exit_code == 0
 
 
 @pytest.mark.parametrize("key", [b"", bytes(64), b"\n" * 64, b"a" * 31, b"\xff" * 64])

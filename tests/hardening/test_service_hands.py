@@ -1,5 +1,6 @@
 """What people may change with their hands: forms of this site only, logins that end, few wrong tokens."""
 
+import asyncio
 import os
 import re
 import stat
@@ -114,15 +115,27 @@ def test_wrong_tokens_lock_their_address_range_out(tmp_path):
         assert client.post("/search", json={"query": "red"}).status_code == 200
 
 
+async def nobody():
+    """A look that finds nobody."""
+
+
 def test_other_address_ranges_are_not_locked_out():
+    asyncio.run(locked_out_alone())
+
+
+async def locked_out_alone():
     wrong, ann = WrongTokens(clients=100), User("ann", "judge")
+
+    async def right():
+        return ann
+
     for _ in range(TRIES):
-        assert wrong.find(lambda: None, "192.0.2.1") is None
+        assert await wrong.find(nobody, "guess", "192.0.2.1") is None
     with pytest.raises(LockedOut):
-        wrong.find(lambda: ann, "192.0.2.77")
-    assert wrong.find(lambda: ann, "198.51.100.1") == ann
+        await wrong.find(right, "right", "192.0.2.77")
+    assert await wrong.find(right, "right", "198.51.100.1") == ann
     for number in range(300):
-        wrong.find(lambda: None, f"10.{number // 250}.{number % 250}.1")
+        await wrong.find(nobody, "guess", f"10.{number // 250}.{number % 250}.1")
     assert len(wrong._left) <= 100
 
 

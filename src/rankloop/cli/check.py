@@ -1,6 +1,9 @@
 """`rankloop check`: whether files are as they were written."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -131,25 +134,22 @@ _READERS: dict[str, Callable[[Path], str]] = {
 }
 
 
-_NAMED = "SELECT version, sha256 FROM models ORDER BY number"
-
-
 def _store(folder: Path) -> str:
     """The folder of a service: its database, its models, and what waits on disk for the database."""
 
-    from rankloop._checksums import checked_json, file_hash
+    from rankloop._checksums import file_hash
     from rankloop.serve.events.segments import SUFFIX, is_torn
     from rankloop.serve.secret import read_secret
 
-    parts = [_database(folder / "events.db")] if (folder / "events.db").exists() else []
+    database = folder / "events.db"
+    parts = [_database(database)] if database.exists() else []
+    known = _Known.of(database) if parts else None
     if (folder / "secret").exists():
-        read_secret(folder / "secret")
-    serving = folder / "serving.json"
-    if serving.exists():
-        try:
-            checked_json(serving.read_text("utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{serving} is damaged ({error}); delete it, it is written again") from None
+        key = read_secret(folder / "secret")
+        if known is not None:
+            known.compare_key(folder / "secret", key)
+    if (folder / "serving.json").exists():
+        parts += _serving(folder / "serving.json", known)
     models = sorted((folder / "models").glob("*.zip"))
     for model in models:
         if file_hash(model) != model.stem:
@@ -160,33 +160,74 @@ def _store(folder: Path) -> str:
             raise ValueError(
                 f"{path} has a damaged or unfinished record, which is skipped; the others will be stored"
             )
-    if parts:
+    if known is not None:
         there = {model.stem for model in models}
-        for version, name in _versions(folder / "events.db"):
+        for version, name in known.versions.items():
             if name not in there:
                 gone = folder / "models" / f"{name}.zip"
                 raise ValueError(f"{gone}, the file of {version}, is missing; restore it from a backup")
     return ", ".join([*parts, f"{len(models)} whole models", f"{len(waiting)} whole files that wait"])
 
 
-def _versions(path: Path) -> list[tuple[str, str]]:
-    """The versions that a database names, each with the hash of its file."""
-    import sqlite3
+_RACE = 2.0  # seconds: processes of a service follow a promotion within them
 
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+
+@dataclass(frozen=True)
+class _Known:
+    """What a store knows of the files beside it: of versions and of the key of signatures their hashes."""
+
+    versions: dict[str, str]
+    production: str | None
+    changed: float
+    key: str | None
+
+    @classmethod
+    def of(cls, path: Path) -> "_Known":
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+        try:
+            versions = dict(connection.execute("SELECT version, sha256 FROM models ORDER BY number"))
+            roles = connection.execute("SELECT production, changed FROM roles").fetchone()
+            production, changed = roles or (None, 0.0)
+            key = None
+            with suppress(sqlite3.OperationalError):  # older stores have no such table
+                key = connection.execute("SELECT sha256 FROM signing_key").fetchone()
+        except sqlite3.OperationalError as error:  # a file that was cut to nothing is a sound, empty database
+            raise ValueError(
+                f"{path} is not the store of a service ({error}); restore it from a backup"
+            ) from None
+        finally:
+            connection.close()
+        return cls(versions, production, changed, None if key is None else str(key[0]))
+
+    def compare_key(self, path: Path, key: bytes) -> None:
+        from rankloop.serve.secret import SWAPPED, hash_of_key
+
+        if self.key is not None and hash_of_key(key) != self.key:
+            raise ValueError(f"{path} {SWAPPED}")
+
+
+def _serving(path: Path, known: _Known | None) -> list[str]:
+    """The version to start with while the database is away: one of the store's, and that in production."""
+    from rankloop._checksums import checked_json
+
+    again = "delete it, it is written again"
     try:
-        return [(str(version), str(name)) for version, name in connection.execute(_NAMED)]
-    except sqlite3.OperationalError as error:  # a file that was cut to nothing is a sound, empty database
+        content = checked_json(path.read_text("utf-8"), signed=True)
+        version, hashed = str(content["production"]), str(content["sha256"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged ({error}); {again}") from None
+    if known is None or (version == known.production and hashed == known.versions.get(version)):
+        return []
+    if known.versions.get(version) != hashed:
+        raise ValueError(f"{path} names {version} with another file than the store; {again}")
+    if path.stat().st_mtime > known.changed + _RACE:
         raise ValueError(
-            f"{path} is not the store of a service ({error}); restore it from a backup"
-        ) from None
-    finally:
-        connection.close()
+            f"{path} names {version}, and {known.production} was in production when it was written; {again}"
+        )
+    return [f"{path.name} still names {version}, and production is {known.production}, until the next start"]
 
 
 def _database(path: Path) -> str:
-    import sqlite3
-
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
         found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]

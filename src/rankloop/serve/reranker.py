@@ -34,13 +34,13 @@ class Reranker:
     def rank(
         self,
         request: RankRequest,
-        production: Model,
+        model: Model,
         recorder: Recorder,
         *,
         address: str | None = None,
         deadline: Deadline | None = None,
     ) -> SearchAnswer:
-        """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
+        """The caller's own candidates in the order of a version, or of the ranker in `rank_with`."""
         start = time.perf_counter()
         self.config.limits.check(request.query)
         ids = [one.id for one in request.candidates]
@@ -48,20 +48,20 @@ class Reranker:
             raise ValueError("a candidate was given twice; drop the repetition")
         until = deadline or Deadline(self.config.limits.seconds)
         query = replace(query_of(request.query, self.index, {}), deadline=until)
-        ranker = production.version
+        ranker = model.version
         if all(one.features is None for one in request.candidates):
-            order = _by_index(production.pipeline, query, request.candidates)
+            order = _by_index(model.pipeline, query, request.candidates)
         elif self._own is not None:
             order, ranker = _by_own_features(self._own, request.candidates), Path(self.config.rank_with).name
         else:
-            order = _by_own_features(production.pipeline.ranker, request.candidates)
-        computed = self._computed.union(production.pipeline.features.names)
+            order = _by_own_features(model.pipeline.ranker, request.candidates)
+        computed = self._computed.union(model.pipeline.features.names)
         query = order.query or query
         seconds = {"rank": time.perf_counter() - start}
         k = min(request.k, len(order.ids))
         impression = None
         if request.record:
-            shown = production.page(
+            shown = model.page(
                 new_page_id(),
                 query,
                 self.index.generation,

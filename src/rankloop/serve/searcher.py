@@ -20,7 +20,7 @@ from rankloop.serve.events.recorder import Recorder
 from rankloop.serve.events.shown_page import ShownPage
 from rankloop.serve.events.signer import new_page_id
 from rankloop.serve.experiments.composition import ComposedPage, compose, compose_following
-from rankloop.serve.experiments.policy import Arm, arm_of
+from rankloop.serve.experiments.policy import Arm
 from rankloop.serve.explanation import explain
 from rankloop.serve.http.range_count import RangeCount
 from rankloop.serve.http.schema import Comparison, Explanation, SearchAnswer, SearchRequest, Side
@@ -82,7 +82,7 @@ class Searcher:
         record = record and request.record and version is None and (not place.offset or bool(shown_before))
         page_id, live = shown_before or new_page_id(), self._versions.live
         user = self._recorder.user(request.user)
-        arm = _arm(live, user or page_id) if version is None else Arm((version,))
+        arm = live.arm(user or page_id) if version is None else Arm((version,))
         if place.sort:  # no ranker takes part, so no experiment does
             arm = Arm((live.production.version if version is None else version,))
         elif record:
@@ -163,6 +163,7 @@ class Searcher:
             understood=query.understood,
             offset=place.offset,
             last=self.config.candidates,
+            mixed=len(models) > 1,
         )
 
     def explain(
@@ -172,11 +173,15 @@ class Searcher:
         against: str | None = None,
         version: str | None = None,
         *,
+        unit: str | None = None,
         deadline: Deadline | None = None,
     ) -> Explanation:
-        """Why a document is where it is, and why it is above or below another."""
+        """Why a document is where it is, and why it is above or below another.
+
+        By a given version, by that which ranks the pages of a `unit`, a person, or by production.
+        """
         self.config.limits.check(query)
-        model = self._versions.live.production if version is None else self._versions.model(version)
+        model = self._versions.live.for_unit(unit) if version is None else self._versions.model(version)
         asked = self._query(query, {}, deadline=deadline)
         return explain(model.pipeline, model.version, asked, document, against)
 
@@ -283,10 +288,3 @@ class Searcher:
             return [str(id) for id in found.take(range(min(k, len(found)))).ids.tolist()]
 
         self._shadow.offer(version, page.documents, rank)
-
-
-def _arm(live: Live, unit: str) -> Arm:
-    roles = live.roles
-    return arm_of(
-        unit, live.production.version, experiments=live.experiments, canary=roles.canary, share=roles.share
-    )

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
+from sqlalchemy import delete, insert, select
 
 from rankloop.serve.events.connections import StoreAway
 from rankloop.serve.events.tables import signing_key
@@ -17,11 +17,15 @@ from rankloop.serve.events.writing import insert_new
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
 
-__all__ = ["SECRET_VARIABLE", "OneSecret", "read_secret", "secret"]
+__all__ = ["SECRET_VARIABLE", "SWAPPED", "OneSecret", "hash_of_key", "read_secret", "secret"]
 
 SECRET_VARIABLE = "RANKLOOP_SECRET"
 SHORTEST = 32  # characters
 _FIRST, _LAST = ord("!"), ord("~")  # of the characters of a key
+SWAPPED = (
+    "is not the key with which this service signed before: put that one back, or delete the file "
+    "(clicks on pages shown before will not count)"
+)
 _NEW = "make one with: openssl rand -hex 32"
 
 
@@ -58,13 +62,22 @@ class OneSecret:
 
     def __init__(self, store: "Store", home: Path) -> None:
         self.store, self.home = store, home
-        self.agreed = not store.is_shared
+        self.agreed = False
+        self.trouble: str | None = None
 
     def agree(self) -> None:
-        """Take the key of the database, or give it ours; an error where they differ."""
+        """Take the key of the database, or give it ours; an error where they differ.
+
+        A store in our own folder has its hash alone, which tells that the file was swapped.
+        """
         if self.agreed:
             return
         path = self.home / "secret"
+        if not self.store.is_shared:
+            with suppress(StoreAway):
+                self.trouble = None if os.environ.get(SECRET_VARIABLE) else self._swapped(path)
+                self.agreed = self.trouble is None
+            return
         ours = secret(self.home) if os.environ.get(SECRET_VARIABLE) or path.exists() else None
         try:
             theirs = self._exchanged(ours)
@@ -79,10 +92,25 @@ class OneSecret:
             _keep(path, theirs)
         self.agreed = True
 
+    def _swapped(self, path: Path) -> str | None:
+        """What is wrong with the file; one that was missing is made, and is right from then on."""
+        row = signing_key.c.row == 1
+        if path.exists():
+            hashed = hash_of_key(read_secret(path))
+            with self.store.reading() as connection:
+                found = connection.execute(select(signing_key.c.sha256).where(row)).scalar()
+            if found is not None:
+                return None if found == hashed else f"{path} {SWAPPED}"
+        with self.store.writing() as connection:
+            connection.execute(delete(signing_key).where(row))
+            hashed = hash_of_key(secret(self.home))
+            connection.execute(insert(signing_key), {"row": 1, "sha256": hashed, "secret": None})
+        return None
+
     def _exchanged(self, ours: bytes | None) -> bytes:
         """The key of all services, which is ours where no other has put one there."""
         kept = None if os.environ.get(SECRET_VARIABLE) else ours or secrets.token_hex(32).encode()
-        hashed = hashlib.sha256(ours or kept or b"").hexdigest()
+        hashed = hash_of_key(ours or kept or b"")
         row = {"row": 1, "sha256": hashed, "secret": None if kept is None else kept.decode("ascii")}
         with self.store.writing() as connection:
             insert_new(connection, signing_key, [row])
@@ -102,6 +130,11 @@ class OneSecret:
                 f"services on {self.store.name} have their key in {SECRET_VARIABLE}; set it here as well"
             )
         return ours or str(found["secret"]).encode()
+
+
+def hash_of_key(key: bytes) -> str:
+    """What a store has of the key of signatures."""
+    return hashlib.sha256(key).hexdigest()
 
 
 def _keep(path: Path, key: bytes) -> None:

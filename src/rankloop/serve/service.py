@@ -125,12 +125,20 @@ class Service:
         return self.searcher.explain(query, document, against)
 
     def rank(
-        self, request: RankRequest, *, address: str | None = None, deadline: Deadline | None = None
+        self,
+        request: RankRequest,
+        *,
+        public: bool = False,
+        address: str | None = None,
+        deadline: Deadline | None = None,
     ) -> SearchAnswer:
-        """The caller's own candidates in the order of production, or of the ranker in `rank_with`."""
-        return self.reranker.rank(
-            request, self.versions.live.production, self.recorder, address=address, deadline=deadline
-        )
+        """The caller's own candidates in the order of production, or of the ranker in `rank_with`.
+
+        The `public` gets the order of the version that ranks the pages of `user`, which tells nothing new.
+        """
+        unit = self.recorder.unit(request.user, address) if public else None
+        model = self.versions.live.for_unit(unit)
+        return self.reranker.rank(request, model, self.recorder, address=address, deadline=deadline)
 
     def record(self, events: Sequence[EventIn]) -> Accepted:
         """Put events on disk; those without the signature of a page are refused. `SpoolFull` if full."""
@@ -175,7 +183,8 @@ class Service:
     @property
     def troubles(self) -> tuple[str, ...]:
         """What is wrong with the versions or the store, in sentences."""
-        return tuple(filter(None, (*self.versions.troubles, self._watcher.trouble, self.index.trouble)))
+        others = (self._watcher.trouble, self.index.trouble, self._secret.trouble)
+        return tuple(filter(None, (*self.versions.troubles, *others)))
 
     def readiness(self) -> Readiness:
         """Whether pages are served and recorded, and what is wrong."""

@@ -41,6 +41,10 @@ class Recorder:
         """The keyed hash that stands for the range of an address in the log."""
         return self.signer.origin_key(address) if address else None
 
+    def unit(self, user: str | None, address: str | None) -> str:
+        """What is divided between versions: a person, or all whom nobody named in the range of an address."""
+        return self.user(user) or self.origin(address) or ""
+
     def page(self, page: ShownPage) -> str | None:
         """Put a page on disk and sign its id; None where the disk is full, and results are shown anyway."""
         if not self._put(replace(page, epoch=self.forgotten.epoch)):

@@ -38,6 +38,15 @@ class Arm:
             return self.online.group
         return self.experiment.id if self.experiment is not None else None
 
+    def one(self, unit: str) -> str:
+        """One of the versions, drawn for a unit: neither the first nor the second of an experiment is known.
+
+        >>> {Arm(("v1", "v2")).one(person) for person in ("ann", "bob", "cho", "dan", "eve")} == {"v1", "v2"}
+        True
+        """
+        group = self.group or ""
+        return self.versions[int(len(self.versions) * share_of("one", group, unit))]
+
 
 def share_of(*unit: str) -> float:
     """A number in [0, 1) that is always the same for the same unit.

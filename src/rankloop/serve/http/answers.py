@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Request, Response
@@ -32,6 +32,7 @@ __all__ = [
     "UNFIT",
     "Problem",
     "address_of",
+    "asked_of_store",
     "call_on_start",
     "first_mistake",
     "in_disk_thread",
@@ -45,6 +46,7 @@ __all__ = [
     "waiting",
 ]
 
+Found = TypeVar("Found")
 
 AWAY = "the database does not answer; try again in a moment"  # /ready says where it is, with the token
 NO_ENGINE = "the search engine does not answer; try again in a moment"  # the same
@@ -121,13 +123,18 @@ async def in_waiting_thread(request: Request, work: Callable[[], BaseModel | Res
 
     After that the answer is 503, also while the thread cannot end: only so many of them are ever waited for.
     """
+    return await asked_of_store(request, lambda: _answer(work()))
+
+
+async def asked_of_store(request: Request, work: Callable[[], Found]) -> Found:
+    """What is found in such a thread."""
     limits, threads = service_of(request).config.limits, request.app.state.store_threads
     _check_line(threads, limits.waiting)
     end = time.monotonic() + limits.store_seconds
 
-    def answer() -> Response:
+    def answer() -> Found:
         with time_limit(end - time.monotonic()):
-            return _answer(work())
+            return work()
 
     done = asyncio.ensure_future(to_thread.run_sync(answer, limiter=threads))
     await asyncio.wait({done}, timeout=limits.store_seconds)

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from rankloop.serve.http.answers import RETRY
 from rankloop.serve.http.limits import KEY_NAME, refuse
+from rankloop.serve.http.search_threads import Busy
 from rankloop.serve.http.tokens import LockedOut, WrongTokens
 
 if TYPE_CHECKING:
@@ -32,9 +34,14 @@ class Keys:
             return
         client: Any = scope.get("client")
         try:
-            name = self.wrong.which(sent[HEADER].decode("latin-1"), self.keys, client[0] if client else None)
+            name = await self.wrong.which(
+                sent[HEADER].decode("latin-1"), self.keys, client[0] if client else None
+            )
         except LockedOut as error:
             await refuse(send, 429, str(error), {"retry-after": str(error.seconds)})
+            return
+        except Busy as error:
+            await refuse(send, 503, str(error), {"retry-after": RETRY})
             return
         if name is None:
             message = "this X-Api-Key is not known; the keys of trusted programs are in RANKLOOP_KEYS"

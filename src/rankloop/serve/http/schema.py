@@ -148,11 +148,21 @@ class SearchAnswer(BaseModel):
     understood: str | None = None  # the query as it was searched, if words were corrected or completed
     offset: int = 0
     last: int | None = None  # the lowest position that can be asked for
+    mixed: Annotated[bool, Field(exclude=True)] = False  # two versions ranked the page
 
     def public(self) -> "SearchAnswer":
-        """The same without the version, and without the stages, which differ between versions."""
+        """The same without the version, and without the stages, which differ between versions.
+
+        Where two versions ranked the page, its scores are put in order: those of a version alone would tell
+        which documents the other one chose.
+        """
         total = {name: took for name, took in self.seconds.items() if name == "total"}
-        return self.model_copy(update={"ranker": None, "seconds": total})
+        update: dict[str, Any] = {"ranker": None, "seconds": total}
+        if self.mixed:
+            scores = sorted((one.score for one in self.results), reverse=True)
+            told = zip(self.results, scores, strict=True)
+            update["results"] = [one.model_copy(update={"score": score}) for one, score in told]
+        return self.model_copy(update=update)
 
 
 class EventIn(StrictModel):

@@ -61,8 +61,14 @@ async def events(request: Request, body: EventsRequest) -> Response:
 
 @router.post("/rank", response_model=SearchAnswer, responses=PROBLEMS | problems(401, 403))
 async def rank(request: Request, body: RankRequest) -> Response:
-    """The caller's own candidates in the order of the ranker, for those who keep their engine."""
-    return await _counted_page(request, lambda **given: service_of(request).rank(body, **given))
+    """The caller's own candidates in the order of the ranker, for those who keep their engine.
+
+    Without the token it is the version that ranks the pages of `user`, or of the sender if nobody is named.
+    """
+    public = not await has_token(request)
+    return await _counted_page(
+        request, lambda **given: service_of(request).rank(body, public=public, **given)
+    )
 
 
 @router.get("/explain", response_model=Explanation, responses=PROBLEMS | problems(401, 403, 404))
@@ -72,18 +78,21 @@ async def explain(
     query: QueryText,
     document: DocumentId,
     against: DocumentId | None = None,
+    user: Annotated[str | None, Query(max_length=200)] = None,
     version: Version | None = None,
 ) -> Response:
     """Why a document is where it is, and, with `against`, why it is above or below another.
 
-    The name of the version, and another `version` than that in production, need the token.
+    By the version that ranks the pages of `user`, or of the sender where nobody is named. Its name, that in
+    production, and another `version` need the token.
     """
-    searcher = service_of(request).searcher
-    if version is not None:
-        only_admin(request)
+    service = service_of(request)
+    unit = None if admin and user is None else service.recorder.unit(user, address_of(request))
+    if version is not None and not admin:
+        await only_admin(request)
 
     def work(deadline: Deadline) -> Explanation:
-        found = searcher.explain(query, document, against, version, deadline=deadline)
+        found = service.searcher.explain(query, document, against, version, unit=unit, deadline=deadline)
         return found if admin else found.model_copy(update={"ranker": None})
 
     return await in_search_thread(request, work)

@@ -52,10 +52,10 @@ class _Sender(NamedTuple):
     origin: str | None
 
 
-def _sender(request: Request) -> _Sender:
+async def _sender(request: Request) -> _Sender:
     """Wrong tokens are counted as everywhere: too many lock their address range out."""
     given = given_token(request)
-    user = user_of_given(request, given) if given else None
+    user = await user_of_given(request, given) if given else None
     if user is not None and user.may("admin"):
         return _Sender(True, True, None)
     service = service_of(request)

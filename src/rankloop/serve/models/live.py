@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankloop.search import BM25, Features, Pipeline, Query, Searchable, first
 from rankloop.serve.events.shown_page import FollowingPage, ShownPage
+from rankloop.serve.experiments.policy import Arm, arm_of
 from rankloop.serve.online.settings import OnlineSettings
 
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ class Live:
     def production(self) -> Model:
         """The version that serves everybody else."""
         return self.models[str(self.roles.production)]
+
+    def arm(self, unit: str) -> Arm:
+        """The versions that rank the pages of a person, or a page where the person is unknown."""
+        roles, production = self.roles, self.production.version
+        return arm_of(unit, production, experiments=self.experiments, canary=roles.canary, share=roles.share)
+
+    def for_unit(self, unit: str | None) -> Model:
+        """One of them, where two are interleaved always the same; production for nobody."""
+        return self.production if unit is None else self.models[self.arm(unit).one(unit)]
 
 
 class Models:

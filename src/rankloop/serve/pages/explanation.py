@@ -6,10 +6,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from rankloop.search import Deadline
-from rankloop.serve.http.answers import in_search_thread, service_of
+from rankloop.serve.http.answers import address_of, in_search_thread, service_of
 from rankloop.serve.http.schema import Explanation, FeatureShare, WordShare
 from rankloop.serve.pages.login import shows_versions
 from rankloop.serve.pages.rendering import PageRoute, figure, fragment, page
+from rankloop.serve.pages.visitors import visitor
 
 __all__ = ["router"]
 
@@ -33,7 +34,10 @@ async def why(
         named = shows_versions(request)
         if version and not named:
             raise PermissionError("versions are shown with the administration token; log in first")
-        found = service.searcher.explain(q, document, above or None, version or None, deadline=deadline)
+        unit = None if named else service.recorder.unit(visitor(request).id, address_of(request))
+        found = service.searcher.explain(
+            q, document, above or None, version or None, unit=unit, deadline=deadline
+        )
         found = found if named else found.model_copy(update={"ranker": None})
         view = ExplanationView.of(found, title(document), title(above) if above else "")
         if "fragment" in request.query_params:

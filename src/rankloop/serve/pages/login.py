@@ -113,19 +113,20 @@ def require_role(request: Request, fields: Form, role: str) -> User:
 
 
 @router.get("/login")
-async def login_page(request: Request) -> Response:
+@waiting
+def login_page(request: Request) -> Response:
     """The form for the token."""
     return login_form(request)
 
 
 @router.post("/login")
-@waiting
-def login(request: Request, fields: Form) -> Response:
+async def login(request: Request, fields: Form) -> Response:
     """Exchange a token for a cookie that scripts and other sites cannot use."""
     given = fields.get("token", "")
-    found = user_of_given(request, given)
+    found = await user_of_given(request, given)
     if found is None:
-        return login_form(request, status=403, wrong="This is not the token.")
+        wrong = "This is not the token."
+        return await in_waiting_thread(request, lambda: login_form(request, status=403, wrong=wrong))
     response = RedirectResponse("/dashboard" if found.may("admin") else "/judge", status_code=303)
     login = secrets.token_hex(_LOGIN // 2) + hashed(given)[:_HASH] + found.name.encode().hex()
     response.set_cookie(
