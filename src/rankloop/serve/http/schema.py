@@ -151,17 +151,12 @@ class SearchAnswer(BaseModel):
     mixed: Annotated[bool, Field(exclude=True)] = False  # two versions ranked the page
 
     def public(self) -> "SearchAnswer":
-        """The same without the version, and without the stages, which differ between versions.
-
-        Where two versions ranked the page, its scores are put in order: those of a version alone would tell
-        which documents the other one chose.
-        """
+        """The same without what differs between versions: the name, the stages, scores of two on one page."""
         total = {name: took for name, took in self.seconds.items() if name == "total"}
         update: dict[str, Any] = {"ranker": None, "seconds": total}
-        if self.mixed:
-            scores = sorted((one.score for one in self.results), reverse=True)
-            told = zip(self.results, scores, strict=True)
-            update["results"] = [one.model_copy(update={"score": score}) for one, score in told]
+        if self.mixed:  # in order they do not say which version chose a document
+            scores = sorted(one.score for one in self.results)
+            update["results"] = [one.model_copy(update={"score": scores.pop()}) for one in self.results]
         return self.model_copy(update=update)
 
 
