@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import unknown
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.data import RankingDataset
 from rankloop.metrics.results.evaluation import number
 from rankloop.rankers.base.ranker import Ranker
@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Why:
+class Why(Tabled):
     """The difference of two scores by feature, the largest share first; printing it shows a table.
 
     `share` sums to `scores[0] - scores[1]`. `changes` are changes of a single feature of the lower document
@@ -88,12 +88,6 @@ class Why:
             notes.append("shares are estimated by sampling")
         title = f"query {self.query}: {a} (rank {self.ranks[0]}) above {b} (rank {self.ranks[1]})"
         return Table(("feature", "share", a, b), rows, title=title, notes=notes)
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def why(
