@@ -116,7 +116,7 @@ def why(
     if len(found) == 0:
         found = np.flatnonzero(data.qid.astype(str) == str(query))
     if len(found) != 1:
-        raise unknown("query", query, [str(one) for one in data.qid.tolist()[:20]])
+        raise unknown("query", query, map(str, data.qid.tolist()))
     one = data.select(found)
     if one.n_documents < 2:
         raise ValueError(f"query {query} has {one.n_documents} document; two are needed to compare")
@@ -193,7 +193,7 @@ def _row(one: RankingDataset, name: Any, ranking: Ints) -> int:
     places = f"its rank, 1 to {len(ranking)}"
     if one.docid is None:
         raise ValueError(f"the data set has no docids: give a document by {places}, got {name!r}")
-    known = unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])
+    known = unknown("document", name, map(str, one.docid.tolist()))
     raise ValueError(f"{known}; or give {places}")
 
 
