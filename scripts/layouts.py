@@ -308,6 +308,17 @@ LAYOUTS = {
             "cells": "{cells:,.0f}",
         }
     ),
+    "cluster/documents": Layout(
+        {
+            "documents": "{documents:,}",
+            "write": "{write:.1f}",
+            "evaluate": "{evaluate:.1f}",
+            "score": "{score:.1f}",
+            "one tree of 31 leaves": "{tree:.2f}",
+            "bytes per document": "{bytes:.0f}",
+            "training worker, MB": "{worker_mb:.0f}",
+        }
+    ),
     "cluster/memory": Layout(
         {
             "data": "{data}",

@@ -5,7 +5,7 @@ python scripts/tables.py --check    write nothing; name the pages that differ fr
 
 A table stands between `<!-- table: FILE/TABLE -->` and `<!-- end of table -->`. `layouts.py` says which
 columns it has; a table without a layout is shown as its rows are in the file. The page of figures takes
-single cells of several files.
+single cells of several files; `estimates.py` works out those of `estimates/...`.
 """
 
 import re
@@ -18,6 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
+from estimates import ESTIMATES  # noqa: E402
 from layouts import FIGURES, LAYOUTS, Layout  # noqa: E402
 
 from results import load  # noqa: E402
@@ -64,6 +65,10 @@ def table_of(name: str, results: Path = RESULTS) -> str:
     if name == "figures":
         return _markdown(("what", "rankloop", "others", "script"), _figures(results))
     file, _, table = name.partition("/")
+    if file == "estimates":
+        of, worked_out = ESTIMATES[table]
+        heads, *cells = worked_out(_table(results, "cluster", of)["rows"])
+        return _markdown(heads, cells)
     if name in LAYOUTS:
         layout = LAYOUTS[name]
         found = _table(results, file, layout.table or table)

@@ -129,23 +129,11 @@ def kendall_tau(ranking, pool):
     return (right - wrong) / (every * (right + wrong)) ** 0.5 if right + wrong else None
 
 
-def ap_correlation(ranking, pool):
-    """Yilmaz et al. (2008), where a pair of equal labels counts half."""
-    if len(set(ranking)) < 2:
-        return None
-    shares = []
-    for i in range(1, len(ranking)):
-        right = sum(above > ranking[i] for above in ranking[:i])
-        tied = sum(above == ranking[i] for above in ranking[:i])
-        shares.append((right + tied / 2) / i)
-    return 2 * sum(shares) / len(shares) - 1
-
-
 NAIVE = {
     one.__name__: one
     for one in (
         dcg, ndcg, err, average_precision, reciprocal_rank, hit, precision, recall, f1, r_precision, rbp,
-        arp, inversions, pair_accuracy, kendall_tau, ap_correlation,
+        arp, inversions, pair_accuracy, kendall_tau,
     )
 }  # fmt: skip
 

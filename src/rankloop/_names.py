@@ -6,6 +6,7 @@ from difflib import get_close_matches
 __all__ = ["one_of", "unknown"]
 
 _SHOWN = 60  # names listed: enough for every family, not for the features of a collection
+_COMPARED = 10_000  # names among which the nearest is looked for: a mistake does not cost minutes
 
 
 def unknown(what: str, got: object, known: Iterable[str]) -> ValueError:
@@ -17,7 +18,7 @@ def unknown(what: str, got: object, known: Iterable[str]) -> ValueError:
     'and 240 more'
     """
     names = sorted(known)
-    near = get_close_matches(str(got).lower(), names, n=1)
+    near = get_close_matches(str(got).lower(), names[:_COMPARED], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ValueError(f"unknown {what} {got!r}{hint} known: {', '.join(names[:_SHOWN])}{more}")

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rankloop.data import synthetic, write_svmlight
 
 LARGE = """
 import sys
+from types import SimpleNamespace
 from rankloop import _jit
 from rankloop.cli import main
 from rankloop.cli.options import warm
@@ -49,3 +51,13 @@ def test_a_bad_file_stops_both(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=cold, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("rankloop: broken.txt")
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_the_first_start_of_a_service_says_that_it_compiles(compiled, monkeypatch, capsys):
+    from rankloop.cli.serve import _mention_compiling
+    from rankloop.search.features.kernels import statistics
+
+    monkeypatch.setattr(statistics._make(), "_cache", SimpleNamespace(on_disk=compiled))
+    _mention_compiling()
+    assert ("compiling the search" in capsys.readouterr().err) is not compiled

@@ -120,14 +120,6 @@ def naive_inversions(ranking, pool, k):
     return naive_pairs(ranking)[1]
 
 
-def naive_ap_correlation(ranking, pool, k):
-    total = 0.0
-    for r in range(1, len(ranking)):
-        above = [(label > ranking[r][0]) + (label == ranking[r][0]) / 2 for label, _ in ranking[:r]]
-        total += sum(above) / r
-    return 2 * total / (len(ranking) - 1) - 1
-
-
 def naive_judged_share(ranking, pool, k):
     return len(ranking[:k]) / (len(ranking) if k is None else k)
 
@@ -203,7 +195,7 @@ def naive_alpha_ndcg(ranking, pool, k):
 def nothing_in(name, ranking, pool):
     if name == "judged_share":
         return not ranking
-    if name in ("pair_accuracy", "inversions", "kendall_tau", "ap_correlation"):
+    if name in ("pair_accuracy", "inversions", "kendall_tau"):
         return len({label for label, _ in ranking}) < 2 or (
             name in ("pair_accuracy", "inversions") and sum(naive_pairs(ranking)) == 0
         )
@@ -350,7 +342,7 @@ def test_the_ends_of_the_range(name):
     assert function([], [], [0, 0, 0]).shape == (2,)
     assert np.all(np.isnan(function([], [], [0, 0])))
     single = function([1.0], [1], [0, 1])
-    pairs = name in ("pair_accuracy", "inversions", "kendall_tau", "ap_correlation")
+    pairs = name in ("pair_accuracy", "inversions", "kendall_tau")
     assert np.isnan(single[0]) if pairs else np.isfinite(single[0])
     nothing = ([], [], [0, 0]) if name == "judged_share" else ([1.0, 2.0], [0, 0], [0, 2])
     assert function(*nothing, empty="one").tolist() == [1.0]

@@ -48,15 +48,6 @@ def test_the_gains_of_järvelin_and_kekäläinen():
     assert made[0] == pytest.approx(sum(label / log2(r + 1) for r, label in enumerate(labels, 1)))
 
 
-def test_the_correlation_of_yilmaz_rewards_an_agreeing_top():
-    """One swap in eight documents: at the top it costs 2 · (1 / 1) / 7, at the bottom 2 · (1 / 7) / 7."""
-    scores, offsets = -np.arange(8.0), [0, 8]
-    top = metrics.ap_correlation(scores, [7, 8, 6, 5, 4, 3, 2, 1], offsets)[0]
-    bottom = metrics.ap_correlation(scores, [8, 7, 6, 5, 4, 3, 1, 2], offsets)[0]
-    assert top == pytest.approx(1 - 2 / 7)
-    assert bottom == pytest.approx(1 - 2 / 49)
-
-
 def test_tau_is_that_of_scipy():
     from scipy.stats import kendalltau
 

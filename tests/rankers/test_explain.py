@@ -270,6 +270,16 @@ def test_why_with_missing_values(lists):
     assert json.dumps(found.to_dict(), allow_nan=False)
 
 
+def test_what_is_known_is_not_cut_in_silence():
+    ranker, data = three()
+    many = RankingDataset(
+        np.tile(data.X, (30, 1)), np.tile(data.y, 30), np.repeat(np.arange(30), len(data.y))
+    )
+    with pytest.raises(ValueError, match=r"unknown query 99; .* 29") as error:
+        why(ranker, many, 99)
+    assert all(f" {query}" in str(error.value) for query in range(30))
+
+
 def test_why_about_nothing(lists, trees):
     ranker, data = three()
     with pytest.raises(ValueError, match="unknown query 'r'"):

@@ -17,7 +17,7 @@ def check(
         list[Path],
         typer.Argument(
             help="Indexes, models, run folders, data sets, logs; folder, database or backup of a service.",
-            metavar="INDEX|MODEL|DATA|STORE...",
+            metavar="INDEX|MODEL|DATA|STORE",
         ),
     ],
 ) -> None:

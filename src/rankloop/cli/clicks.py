@@ -8,6 +8,7 @@ import typer
 
 from rankloop.cli.options.arguments import Json, Seed
 from rankloop.cli.options.group import grouped
+from rankloop.cli.options.help import Group
 from rankloop.cli.options.logs import JoinedLog, LogReading
 from rankloop.cli.options.reading import Reading
 
@@ -17,6 +18,7 @@ clicks = typer.Typer(
     name="clicks",
     help="Click logs: check and export them, fit click models, estimate propensities.",
     no_args_is_help=True,
+    cls=Group,
 )
 
 Log = Annotated[str, typer.Argument(help="A click log: Parquet, CSV, JSONL, shards, or see --log-format.")]

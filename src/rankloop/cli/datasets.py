@@ -6,10 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from rankloop.cli.options.arguments import Json
+from rankloop.cli.options.help import Group
 
 __all__ = ["datasets", "get_dataset", "list_datasets", "show_dataset"]
 
-datasets = typer.Typer(help="Public data sets: list them, show one, get one.", no_args_is_help=True)
+datasets = typer.Typer(
+    help="Public data sets: list them, show one, get one.", no_args_is_help=True, cls=Group
+)
 
 _Name = Annotated[str, typer.Argument(help="A name from `rankloop datasets list`.")]
 

@@ -12,9 +12,7 @@ __all__ = ["delete"]
 
 def delete(
     index: Annotated[str, typer.Argument(help="An index, or an engine, as in opensearch://host:9200/shop.")],
-    ids: Annotated[
-        list[str] | None, typer.Argument(help="The ids of the documents.", metavar="[ID]...")
-    ] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="The ids of the documents.", metavar="ID")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", help="A file with one id on each line, or - for standard input.")
     ] = None,

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from rankloop.cli.options.arguments import Json
+from rankloop.cli.options.help import Group
 
 __all__ = ["encoders", "get_encoder", "list_encoders"]
 
-encoders = typer.Typer(help="Pretrained text encoders: list them, get one.", no_args_is_help=True)
+encoders = typer.Typer(help="Pretrained text encoders: list them, get one.", no_args_is_help=True, cls=Group)
 
 
 @encoders.command("list")

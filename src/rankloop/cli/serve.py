@@ -41,6 +41,7 @@ def serve(
     from rankloop.serve.http.process import run, run_workers
 
     config = Config.read(source)
+    _mention_compiling()
     if prefix is not None:
         config = config.but(web=replace(config.web, prefix=prefix))
     if pipeline is not None:
@@ -53,3 +54,12 @@ def serve(
         )
     else:
         run(config, host=host, port=port, open_browser=open_browser)
+
+
+def _mention_compiling() -> None:
+    """Print why the first start on a machine takes longer, before a silence in which a person gives up."""
+    from rankloop.search.features.kernels import statistics
+
+    cache: object = statistics._cache  # type: ignore[attr-defined] # what `rankloop._jit.kernel` put there
+    if not getattr(cache, "on_disk", True):
+        typer.echo("compiling the search for this machine, once; this takes half a minute or more", err=True)

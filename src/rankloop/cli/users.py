@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rankloop.cli.options.arguments import Json
+from rankloop.cli.options.help import Group
 
 if TYPE_CHECKING:
     from rankloop.serve.events.store import Store
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["add_user", "list_users", "remove_user", "renew_token", "users"]
 
 users = typer.Typer(
-    help="People of a service and their roles: add, list, renew, remove.", no_args_is_help=True
+    help="People of a service and their roles: add, list, renew, remove.", no_args_is_help=True, cls=Group
 )
 
 _Service = Annotated[

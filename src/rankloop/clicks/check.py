@@ -35,10 +35,6 @@ class LogReport:
                 return one
         raise KeyError(estimator)
 
-    @property
-    def supported(self) -> list[str]:
-        return [one.estimator for one in self.estimators if one.support != "no"]
-
     def to_dict(self) -> dict[str, Any]:
         return {"facts": asdict(self.facts), "estimators": [asdict(one) for one in self.estimators]}
 

@@ -21,7 +21,6 @@ mean the same everywhere:
 """
 
 from rankloop.metrics.alpha_ndcg import alpha_ndcg
-from rankloop.metrics.ap_correlation import ap_correlation
 from rankloop.metrics.arp import arp
 from rankloop.metrics.average_precision import average_precision
 from rankloop.metrics.bpref import bpref
@@ -64,7 +63,6 @@ __all__ = [
     "Evaluation",
     "Metric",
     "alpha_ndcg",
-    "ap_correlation",
     "arp",
     "average_precision",
     "bpref",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.metrics import Metric
 from rankloop.rankers.base.ranker import Ranker
 
@@ -27,7 +27,7 @@ class Trial:
 
 
 @dataclass(frozen=True, repr=False)
-class Study:
+class Study(Tabled):
     """The result of `tune`: `best_params_`, `best_value_`, every trial and a table."""
 
     ranker: Ranker = field(repr=False)
@@ -53,7 +53,6 @@ class Study:
         made: Ranker = clone(self.ranker).set_params(**self.best_params_)
         return made
 
-    @property
     def table(self) -> Table:
         """The trials, best first, pruned ones last."""
         sign = -1.0 if self.metric.higher_is_better else 1.0
@@ -82,12 +81,6 @@ class Study:
                 for trial in self.trials
             ],
         }
-
-    def __repr__(self) -> str:
-        return self.table.text()
-
-    def _repr_html_(self) -> str:
-        return self.table.html()
 
 
 def _text(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-__all__ = ["Commands", "in_one_sentence"]
+__all__ = ["Commands", "Group", "in_one_sentence"]
 
 _WORDS = {"Path": "file", "bool": "", "float": "number", "int": "number", "str": "text"}
 # How the library spells its parameters in errors, and what a command has for them.
@@ -33,7 +33,19 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")  # as a path has it
 _LIBRARIES = ("catboost", "lightgbm", "polars", "pyarrow", "sqlalchemy", "xgboost", "zipfile", "zstandard")
 
 
-class Commands(TyperGroup):
+class Group(TyperGroup):
+    """A group of commands whose help has whole sentences."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Whole sentences, wrapped; they would be cut to one line."""
+        commands: list[tuple[str, Any]] = [
+            (name, self.get_command(ctx, name)) for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands])
+
+
+class Commands(Group):
     """A group of commands whose help names types in words; brackets in it stay as they are written."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -52,12 +64,6 @@ class Commands(TyperGroup):
         except Exception as error:
             _mention_set(error)
             raise
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Whole sentences, wrapped; they would be cut to one line."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands])
 
 
 def _mention_set(error: Any) -> None:

@@ -8,7 +8,7 @@ from rankloop.lists import Ranked
 from rankloop.lists.kernels.sort import scratch, sort_list
 from rankloop.metrics.kernels.lists import MetricLists
 
-__all__ = ["add_to", "count_pairs", "grades", "sum_below"]
+__all__ = ["count_pairs"]
 
 
 def count_pairs(lists: MetricLists, ties: str) -> Floats:
@@ -39,7 +39,7 @@ def _count_pairs(ranked: Ranked, offsets: Ints, longest: int, out: Floats, first
     for q in range(first, last):
         start = offsets[q]
         n = offsets[q + 1] - start
-        top = grades(ranked.labels[start : start + n], grade)
+        top = _grades(ranked.labels[start : start + n], grade)
         number[: top + 1] = 0
         mass[: top + 1] = 0
         total = 0.0
@@ -50,15 +50,15 @@ def _count_pairs(ranked: Ranked, offsets: Ints, longest: int, out: Floats, first
             j = i
             while j == i or (j < n and tied[start + j]):
                 w = float(weight[start + j]) if len(weight) > 0 else 1.0
-                right += total - sum_below(mass, grade[j] + 1)
-                wrong += w * sum_below(number, grade[j])
+                right += total - _sum_below(mass, grade[j] + 1)
+                wrong += w * _sum_below(number, grade[j])
                 j += 1
             within = -right - wrong
             for d in range(i, j):
                 w = float(weight[start + d]) if len(weight) > 0 else 1.0
-                within += total - sum_below(mass, grade[d] + 1) + w * sum_below(number, grade[d])
-                add_to(number, grade[d], top, 1.0)
-                add_to(mass, grade[d], top, w)
+                within += total - _sum_below(mass, grade[d] + 1) + w * _sum_below(number, grade[d])
+                _add_to(number, grade[d], top, 1.0)
+                _add_to(mass, grade[d], top, w)
                 total += w
             out[q, 0] += right
             out[q, 1] += wrong
@@ -68,7 +68,7 @@ def _count_pairs(ranked: Ranked, offsets: Ints, longest: int, out: Floats, first
 
 
 @part
-def grades(labels: Singles, grade: Ints) -> int:
+def _grades(labels: Singles, grade: Ints) -> int:
     """Number the distinct labels from 0, the lowest; how many there are."""
     n = len(labels)
     if n == 0:
@@ -83,7 +83,7 @@ def grades(labels: Singles, grade: Ints) -> int:
 
 
 @part
-def add_to(tree: Floats, grade: int, top: int, amount: float) -> None:
+def _add_to(tree: Floats, grade: int, top: int, amount: float) -> None:
     """Add to one grade of a Fenwick tree over grades 0 to top - 1."""
     i = grade + 1
     while i <= top:
@@ -92,7 +92,7 @@ def add_to(tree: Floats, grade: int, top: int, amount: float) -> None:
 
 
 @part
-def sum_below(tree: Floats, grade: int) -> float:
+def _sum_below(tree: Floats, grade: int) -> float:
     """The sum over all grades below this one."""
     total = 0.0
     i = grade

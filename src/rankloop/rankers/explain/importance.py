@@ -9,7 +9,7 @@ import numpy as np
 from rankloop._arrays import Floats, Ints
 from rankloop._names import one_of
 from rankloop._progress import progress
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.metrics.results.evaluation import interval_text, number
@@ -24,7 +24,7 @@ SHOWN = 5  # features named in a note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance:
+class Importance(Tabled):
     """One number per feature, in the order of the features; printing it shows the largest first.
 
     `low` and `high` bound what permutation estimates; splits and gains are counted and have no interval.
@@ -65,12 +65,6 @@ class Importance:
             for i in shown
         ]
         return Table(("feature", self.by, "95 % interval"), rows, notes=notes)
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
 
 def importance(

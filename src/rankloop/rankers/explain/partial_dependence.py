@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._arrays import Floats
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.data import RankingDataset
 from rankloop.metrics.results.evaluation import interval_text
 from rankloop.rankers.base.feature_names import feature_indices, feature_names
@@ -16,7 +16,7 @@ __all__ = ["PartialDependence", "partial_dependence"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartialDependence:
+class PartialDependence(Tabled):
     """The mean score at each value in `grid`, and the `curves` of the documents it is the mean of.
 
     `low` and `high` bound the middle 90 % of the documents, after each curve is shifted to the common mean:
@@ -55,9 +55,6 @@ class PartialDependence:
             for value, mean, low, high in zip(self.grid, self.mean, self.low, self.high, strict=True)
         ]
         return Table((self.feature, "mean score", "90 % of documents"), rows, left=0)
-
-    def __repr__(self) -> str:
-        return self.table().text()
 
 
 def partial_dependence(

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
 from rankloop._names import unknown
-from rankloop._table import Table
+from rankloop._table import Table, Tabled
 from rankloop.data import RankingDataset
 from rankloop.metrics.results.evaluation import number
 from rankloop.rankers.base.ranker import Ranker
@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Why:
+class Why(Tabled):
     """The difference of two scores by feature, the largest share first; printing it shows a table.
 
     `share` sums to `scores[0] - scores[1]`. `changes` are changes of a single feature of the lower document
@@ -89,12 +89,6 @@ class Why:
         title = f"query {self.query}: {a} (rank {self.ranks[0]}) above {b} (rank {self.ranks[1]})"
         return Table(("feature", "share", a, b), rows, title=title, notes=notes)
 
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
 
 def why(
     ranker: Ranker,
@@ -122,7 +116,7 @@ def why(
     if len(found) == 0:
         found = np.flatnonzero(data.qid.astype(str) == str(query))
     if len(found) != 1:
-        raise unknown("query", query, [str(one) for one in data.qid.tolist()[:20]])
+        raise unknown("query", query, map(str, data.qid.tolist()))
     one = data.select(found)
     if one.n_documents < 2:
         raise ValueError(f"query {query} has {one.n_documents} document; two are needed to compare")
@@ -199,7 +193,7 @@ def _row(one: RankingDataset, name: Any, ranking: Ints) -> int:
     places = f"its rank, 1 to {len(ranking)}"
     if one.docid is None:
         raise ValueError(f"the data set has no docids: give a document by {places}, got {name!r}")
-    known = unknown("document", name, [str(docid) for docid in one.docid.tolist()[:20]])
+    known = unknown("document", name, map(str, one.docid.tolist()))
     raise ValueError(f"{known}; or give {places}")
 
 
