@@ -9,6 +9,7 @@ good settings of `tune` were chosen on the sets of `--development`, which are no
 """
 
 import argparse
+import itertools
 import os
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
@@ -143,9 +144,53 @@ def made(maker: Any, draw: int) -> Callable[[], Fixed]:
     return lambda: fixed(makers.drawn(maker, draw, QUERIES, FEATURES, seed=0))
 
 
+def sparse(queries: int, features: int, density: float, relevant: float, noise: float) -> Fixed:
+    """A tenth of the features dense, the others mostly 0; this share of the documents is relevant."""
+    rng = np.random.default_rng([queries, 77])
+    sizes = rng.integers(5, 26, queries)
+    shape = (int(sizes.sum()), features)
+    filled = np.minimum(density * rng.exponential(size=features), 0.9)
+    X = np.where(rng.random(shape) < filled, rng.exponential(size=shape), 0).astype(np.float32)
+    X[:, : features // 10] = rng.normal(size=(len(X), features // 10))
+    utility = X @ np.where(rng.random(features) < 0.15, rng.normal(size=features), 0)
+    utility = utility / utility.std() + 0.7 * np.tanh(X[:, 0] * X[:, 1])
+    utility += 0.7 * (X[:, 2] > 0) * X[:, features // 10] + noise * rng.normal(size=len(X))
+    grades = 1 - relevant / np.array([1, 3, 10])
+    return fixed(RankingDataset.from_groups(X, np.digitize(utility, np.quantile(utility, grades)), sizes))
+
+
+def one_relevant(queries: int, features: int) -> Fixed:
+    """One relevant document in each list."""
+    rng = np.random.default_rng([queries, 78])
+    sizes = rng.integers(10, 41, queries)
+    X = rng.normal(size=(sizes.sum(), features)).astype(np.float32)
+    utility = sum(np.sin(rng.uniform(0.5, 2) * X[:, i]) for i in range(6)) + X[:, 6] * X[:, 7]
+    utility = utility + 1.5 * rng.normal(size=len(X))
+    best = np.maximum.reduceat(utility, np.r_[0, np.cumsum(sizes)[:-1]])
+    return fixed(RankingDataset.from_groups(X, utility == np.repeat(best, sizes), sizes))
+
+
+def webis() -> Fixed:
+    """The first training fold, with 60 random documents of each list."""
+    data = makers.catalog.load("webis-clueweb09", part="train", fold=1)
+    rng = np.random.default_rng(0)
+    rows = [np.sort(a + rng.permutation(b - a)[:60]) for a, b in itertools.pairwise(data.offsets)]
+    some = np.concatenate(rows)
+    return fixed(RankingDataset.from_groups(data.X[some], data.y[some], np.minimum(data.lengths, 60)))
+
+
 DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "network": made(makers.network, 4),
     "steps": made(makers.steps, 4),
+    "within": made(makers.within, 4),
+    "counts": made(makers.counts, 4),
+    "linear": made(makers.linear, 4),
+    "sparse, 150 queries": lambda: sparse(150, 200, 0.05, 0.2, 0.8),
+    "sparse, 80 queries": lambda: sparse(80, 120, 0.1, 0.1, 1.2),
+    "sparse, 200 queries": lambda: sparse(200, 200, 0.03, 0.45, 1.0),
+    "one relevant, 60": lambda: one_relevant(60, 15),
+    "one relevant, 200": lambda: one_relevant(200, 30),
+    "webis": webis,
 }
 REPORTING: dict[str, Callable[[], Fixed]] = {
     "additive": made(makers.additive, 5),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from rankloop._arrays import Floats
 from rankloop._extras import require
 from rankloop._names import unknown
 from rankloop._progress import progress
@@ -13,6 +14,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.rankers.auto.known_settings import known_settings
 from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.paired import behind
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
@@ -20,6 +22,7 @@ __all__ = ["Range", "check_space", "fitted_with", "new_study", "suggest", "tune"
 
 Range = Sequence[Any] | Mapping[str, Any]
 STARTUP = 10  # trials, of known or random settings, before any is drawn near the best
+HOPELESS = 2.0  # standard errors behind the best on the queries so far, from which on a trial is pruned
 _TABLE = ("low", "high", "log", "step")
 
 
@@ -44,7 +47,7 @@ def tune(
     `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
     `log` and `step`. `hold_out` is the share of a fold's training queries for early stopping. A trial that
-    is below the median of the others after a fold is pruned.
+    is clearly behind the best one, on the queries of the folds so far, is pruned.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM
@@ -61,25 +64,30 @@ def tune(
     objectives = [Objective.of(metric, test) for _, test in splits]
     sign = 1.0 if objectives[0].metric.higher_is_better else -1.0
     done: list[Trial] = []
+    best: list[Floats] = []
 
     def attempt(trial: Any) -> float:
         params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
         values: list[float] = []
+        each: list[Floats] = []
         for (train, test), objective in zip(splits, objectives, strict=True):
             fitted = fitted_with(ranker, params, train, hold_out, seed)
-            values.append(sign * objective(fitted.predict(test)))
+            scores = fitted.predict(test)
+            values.append(sign * objective(scores))
+            each.append(sign * objective.values(scores))
             trial.report(sign * float(np.mean(values)), len(values))
-            if prune and len(values) < len(splits) and trial.should_prune():
+            if prune and len(values) < len(splits) and _hopeless(each, best):
                 done.append(Trial(params, values, True))
                 raise optuna.TrialPruned
+        if all(sign * (np.mean(values) - one.mean) > 0 for one in done if not one.pruned):
+            best[:] = each
         done.append(Trial(params, values, False))
         return sign * float(np.mean(values))
 
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        pruner = optuna.pruners.MedianPruner(n_startup_trials=STARTUP)
-        study = new_study(ranker, space, seed, pruner=pruner)
+        study = new_study(ranker, space, seed)
         with progress("tuning", total=trials) as advance:
 
             def after(study: Any, _: Any) -> None:
@@ -112,11 +120,16 @@ def fitted_with(
     return made.fit(*train.split(1 - hold_out, seed=seed)) if hold_out > 0 else made.fit(train)
 
 
-def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int, **options: Any) -> Any:
+def _hopeless(each: Sequence[Floats], best: Sequence[Floats]) -> bool:
+    """Whether a trial is clearly behind the best on the queries that both have; noisy folds alone are not."""
+    return bool(best) and behind(np.concatenate(each), np.concatenate(best[: len(each)]), HOPELESS)
+
+
+def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int) -> Any:
     """A study of Optuna that starts with the parameters of the ranker and with settings known to be good."""
     optuna = require("optuna", "trees")
     sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=STARTUP)
-    study = optuna.create_study(direction="maximize", sampler=sampler, **options)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
     ranges = {name: _checked(name, range_) for name, range_ in space.items()}
     for start in known_settings(type(ranker).__mro__, ranker.get_params(), ranges):
         study.enqueue_trial(start)

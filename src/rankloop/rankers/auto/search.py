@@ -19,6 +19,7 @@ from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.objective import Objective
+from rankloop.rankers.base.paired import behind
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
@@ -40,7 +41,7 @@ FEWEST = 100  # queries of a sample
 CLEARLY = 3.0  # standard errors behind the best, from which on a group of models is left alone
 HIGH = 31  # labels above it are counts or times rather than grades; the libraries' own objectives end there
 WITH_GAIN = ("lambdagap", "lambdarank", "lambdaloss")
-SOME = 20  # queries on which a kind of model is tried out, and that a verdict on one takes
+SOME = 20  # queries on which a kind of model is tried out
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,7 @@ class Tried:
 
     def behind(self, best: "Tried") -> bool:
         """Whether the best is better by more than chance would have it, on the same queries."""
-        gap = (best.each - self.each)[np.isfinite(best.each - self.each)]
-        return len(gap) >= SOME and bool(gap.mean() > CLEARLY * gap.std() / np.sqrt(len(gap)))
+        return behind(self.each, best.each, CLEARLY)
 
 
 def affordable(over: Division, clock: Clock, setting: Setting) -> Division:
