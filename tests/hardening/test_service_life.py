@@ -1,9 +1,12 @@
 """Life and death: databases away or restored, people who are forgotten, processes that are killed."""
 
+import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -61,6 +64,37 @@ def test_workers_end_with_their_supervisor(tmp_path):
         started.kill()
         started.wait()
         started.stdout.close()
+
+
+@pytest.mark.slow
+def test_few_open_files_are_no_flood_of_errors(tmp_path):
+    """A crowd of connections where a process may have 400 files: 4,000 errors a second were logged."""
+    make_index(tmp_path)
+    log, few = tmp_path / "log", (400, 400)
+    with log.open("w") as errors:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "rankloop", "serve", str(tmp_path / "shop.index"), "--port", "0"],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
+        )
+    crowd = []
+    try:
+        address = httpx.URL(next(line.split()[-1] for line in started.stdout if "page " in line))
+        for _ in range(600):
+            with contextlib.suppress(OSError):
+                crowd.append(socket.create_connection(("127.0.0.1", address.port), timeout=5))
+        with httpx.Client(base_url=address, timeout=60) as client:
+            assert client.post("/search", json={"query": "red"}).status_code == 200
+    finally:
+        for one in crowd:
+            one.close()
+        started.kill()
+        started.wait()
+        started.stdout.close()
+    assert len(crowd) > 300
+    assert log.read_text().count("Too many open files") < 200
 
 
 def test_learning_ends_when_its_pipe_is_closed():

@@ -64,6 +64,48 @@ def test_a_head_of_many_lines_is_read(shop):
     assert sent(shop, GET + lines + b"Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
 
 
+TRAILER = b"0\r\n" + b"a:\r\n" * 5000 + b"\r\n"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000, 16 << 10, 1 << 20])
+def test_a_trailer_of_very_many_lines_is_refused(size):
+    """It stands behind a body in chunks, and its lines cost as much to read as those of a head."""
+    requests, whole = BoundedRequests(), CHUNKED + ASKED + TRAILER
+
+    def read():
+        for at in range(0, len(whole), size):
+            requests.receive_data(whole[at : at + size])
+            while requests.next_event() is not h11.NEED_DATA:
+                pass
+
+    with pytest.raises(h11.RemoteProtocolError, match="too many lines"):
+        read()
+
+
+def test_the_service_refuses_such_a_trailer(shop):
+    assert not sent(shop, CHUNKED + ASKED + TRAILER).startswith(b"HTTP/1.1 200")
+    few = b"0\r\n" + b"a: b\r\n" * 100 + b"\r\n"
+    more = GET + b"x: y\r\n" * 150 + b"Connection: close\r\n\r\n"
+    assert sent(shop, CHUNKED + ASKED + few + more).count(b"HTTP/1.1 200") == 2
+
+
+@pytest.mark.parametrize("size", [7, 100, 1 << 20])
+def test_a_body_in_chunks_may_look_like_a_trailer(size):
+    """Lines within a chunk are no lines of a trailer; those of the next request are not counted to it."""
+    lines = b"0\r\n" + b"a:\r\n" * 1000
+    body = b"%x\r\n%b\r\n" % (len(lines), lines)
+    requests, read = BoundedRequests(), b""
+    whole = CHUNKED + body + b"0\r\n\r\n" + GET + b"a: b\r\n" * (MOST_LINES - 5) + b"\r\n"
+    for at in range(0, len(whole), size):
+        requests.receive_data(whole[at : at + size])
+        while not isinstance(event := requests.next_event(), type):
+            read += bytes(event.data) if isinstance(event, h11.Data) else b""
+            if isinstance(event, h11.EndOfMessage):
+                break
+    assert read == lines
+    assert requests.their_state is h11.DONE
+
+
 def test_a_body_may_have_more_lines_than_a_head(shop):
     body = b'{"query":' + b"\n" * 5000 + b'"red"}'
     head = POST + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from members import LOSSES as KINDS
+from rankloop import losses
 from rankloop.losses import loss
 from rankloop.losses.kernels.smooth_sums import smooth_sums
 
@@ -36,6 +37,33 @@ def test_fifty_thousand_documents(name, spread):
     grown = peak_megabytes() - before
     assert all(np.isfinite(part).all() for part in result)
     assert grown < 100  # two thousand bytes a document; one byte a pair would be 2.5 GB
+
+
+UNLIKE = np.random.default_rng(3).permutation(N) * (4.0 / N)  # labels that are all different
+SHAPES = {
+    "equal scores": (np.zeros(N), UNLIKE),
+    "the worst order": (-UNLIKE, UNLIKE),
+    "alternating extremes": (np.where(np.arange(N) % 2, 1e4, -1e4), UNLIKE),
+    "extremes of two labels": (np.where(np.arange(N) % 2, 1e4, -1e4), (np.arange(N) % 2 == 0) * 4.0),
+    "one of them at the end": (np.arange(N, 0, -1.0), np.arange(N) == N - 1.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", [kind.__name__.lower() for kind in KINDS])
+def test_fifty_thousand_documents_at_their_worst(name, shape):
+    one, (scores, labels) = loss(LEAST.get(name, name)), SHAPES[shape]
+    one(scores[-100:], labels[-100:], [0, 100])  # compile first
+    start = time.process_time()
+    result = one(scores, labels, [0, N])
+    assert time.process_time() - start < 2 * SECONDS
+    assert all(np.isfinite(part).all() for part in result)
+
+
+def test_every_loss_is_here():
+    found = {name for name in losses.__all__ if isinstance(getattr(losses, name), type)}
+    assert {kind.__name__ for kind in KINDS} == found - {"Loss", "LossResult"}
 
 
 def test_a_list_that_is_too_long_names_the_parameter_that_truncates():

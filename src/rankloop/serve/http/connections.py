@@ -11,7 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from rankloop.serve.events.address_range import address_range
 from rankloop.serve.http.bounded_requests import BoundedRequests
 
-__all__ = ["ConnectionProtocol", "OpenConnections"]
+__all__ = ["KEPT_FILES", "ConnectionProtocol", "OpenConnections"]
 
 KEPT_FILES = 128  # file descriptors for the index, the store and the spool
 SLOWEST_READER = 30.0  # seconds in which a client takes some of its answer

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from uvicorn.supervisors import Multiprocess
 
 from rankloop.serve.config import TOKEN_VARIABLE, Config
-from rankloop.serve.http.connections import ConnectionProtocol
+from rankloop.serve.http.connections import KEPT_FILES, ConnectionProtocol
 from rankloop.serve.http.create_app import create_app, learning
 from rankloop.serve.service import Service
 from rankloop.serve.web_settings import PREFIX_VARIABLE
@@ -28,7 +28,7 @@ from rankloop.serve.web_settings import PREFIX_VARIABLE
 __all__ = ["listening", "run", "run_workers", "web", "worker"]
 
 SOURCE = "RANKLOOP_SERVE"  # the environment variable with the config file or index that workers serve
-BACKLOG = 2048
+BACKLOG, LEAST_BACKLOG = 2048, 64
 LOCAL = ("127.0.0.1", "::1", "localhost")
 GARBAGE = 5000  # new objects between two runs of the garbage collector
 SWITCH = 0.001  # seconds after which a long computation lets short ones go on
@@ -68,7 +68,7 @@ def run_workers(
         raise ValueError(f"workers must be at least 1, got {workers}")
     with listening(host, port) as found:
         address = _address(host, found)
-        found.listen(BACKLOG)  # requests that come before the workers wait for them
+        found.listen(_backlog(config))  # requests that come before the workers wait for them
         with Service.open(config) as service:  # the first model is made here, once
             print("\n".join(_greeting(service, address, host, {})), flush=True)
         options = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
@@ -116,6 +116,7 @@ def _options(config: Config) -> dict[str, Any]:
     """Only the X-Forwarded headers of proxies in the config are trusted."""
     return {
         "http": ConnectionProtocol,
+        "backlog": _backlog(config),
         "ws": "none",
         "log_level": "warning",
         "server_header": False,
@@ -123,6 +124,16 @@ def _options(config: Config) -> dict[str, Any]:
         "proxy_headers": bool(config.proxies),
         "forwarded_allow_ips": list(config.proxies),
     }
+
+
+def _backlog(config: Config) -> int:
+    """How many connections wait to be taken; as many are taken at once, before any can be closed.
+
+    Where a process may have few open files, they are few: asyncio writes as many errors to the log as there
+    are connections that it could not take.
+    """
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)  # so many are allowed before it serves
+    return min(BACKLOG, max(LEAST_BACKLOG, files - KEPT_FILES - config.limits.connections))
 
 
 def _end_with_parent() -> None:
