@@ -237,7 +237,13 @@ LAYOUTS = {
         {"allrank": "as in allRank", "rax": "Rax"},
     ),
     "losses/lambdarank": Layout(
-        {"LightGBM, ms": "{lightgbm:.1f}", "rankloop, ms": "{rankloop:.1f}", "times ours": "{times:.1f}"}
+        {
+            "gradient and curvature": "{who}",
+            "LightGBM, ms": "{lightgbm:.1f}",
+            "rankloop, ms": "{rankloop:.1f}",
+            "times ours": "{times:.1f}",
+        },
+        {"rankloop": "`derivatives`: checked, prepared, double", "prepared": "prepared once, as in boosting"},
     ),
     "metrics/lists": Layout(
         {"": "{what}", "ms": "{ms:,.1f}", "times ours": "{times:.1f}", "bar": "{wanted:g}"}

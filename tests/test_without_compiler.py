@@ -22,7 +22,7 @@ from rankloop.metrics import evaluate, values
 from strategies import ragged_lists
 
 ASKING = ("_jit", "data.trec.fields", "data.trec.by_query", "data.svmlight.blocks")
-HEAVY = {"numba", "scipy", "polars", "lightgbm", "sklearn", "pandas", "torch", "rich"}
+HEAVY = {"numba", "scipy", "polars", "lightgbm", "sklearn", "pandas", "torch", "rich", "pydantic"}
 
 
 @contextmanager

@@ -20,6 +20,7 @@ __all__ = [
     "has_compiler",
     "inlined",
     "interpreted",
+    "interpreted_by",
     "kernel",
     "over_lists",
     "part",
@@ -61,17 +62,28 @@ def compiled(function: F, *, cached: bool, **options: Any) -> F:
     return cast(F, _Kernel(function, cached, {"nogil": True, "error_model": "numpy", **options}))
 
 
+def interpreted_by(twin: F) -> Callable[[F], F]:
+    """What runs in place of a kernel where kernels are `interpreted`: numpy, not loops of Python."""
+
+    def given(function: F) -> F:
+        cast(_Kernel, function).twin = twin
+        return function
+
+    return given
+
+
 class _Kernel:
     """A function that numba compiles at its first call; until then numba, which is slow to load, is not."""
 
     def __init__(self, function: Callable[..., Any], cached: bool, options: dict[str, Any]) -> None:
         update_wrapper(self, function)
         self.py_func, self.cached, self.targetoptions = function, cached, options
+        self.twin = function
         self._made: Any = None
 
     def __call__(self, *args: Any) -> Any:
         if _INTERPRETED.get():
-            return self.py_func(*args)
+            return self.twin(*args)
         return (self._made or self._make())(*args)
 
     def __getattr__(self, name: str) -> Any:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
-from rankloop._jit import kernel, over_lists
+from rankloop._jit import interpreted_by, kernel, over_lists
 from rankloop.lists.discount import discount
 from rankloop.lists.gain import Gain, GainOption
 from rankloop.lists.kernels.rank_sums import rank_sums
@@ -69,6 +69,23 @@ def ideal_by_grades(labels: Singles, offsets: Ints, table: Floats, sums: Floats)
     return best if best.min(initial=0.0) >= 0.0 else None
 
 
+def _count_with_numpy(
+    first: int, last: int, labels: Singles, offsets: Ints, table: Floats, sums: Floats, best: Floats
+) -> None:
+    for q in range(first, last):
+        own = labels[offsets[q] : offsets[q + 1]]
+        grades = own.astype(np.int64)
+        if np.any(grades != own):
+            best[q] = -1.0
+            continue
+        counts = np.bincount(grades, minlength=len(table))[::-1]
+        edges = np.minimum(np.concatenate(([0], np.cumsum(counts))), len(sums) - 1)
+        best[q] = 0.0
+        for gain, above, upto in zip(table[::-1].tolist(), edges[:-1], edges[1:], strict=True):
+            best[q] += gain * (sums[upto] - sums[above])
+
+
+@interpreted_by(_count_with_numpy)
 @kernel
 def _count_grades(
     first: int, last: int, labels: Singles, offsets: Ints, table: Floats, sums: Floats, best: Floats
@@ -78,19 +95,19 @@ def _count_grades(
         own = labels[offsets[q] : offsets[q + 1]]
         depth = len(own) if len(own) < len(sums) else len(sums) - 1
         best[q] = 0.0
-        between = 0
+        between = np.int32(0)  # counts of one word each: twice as many to a vector as numba would take
         for i in range(len(own)):
-            between += own[i] != np.int32(own[i])
+            between = np.int32(between + (own[i] != np.int32(own[i])))
         if between > 0:
             best[q] = -1.0
             continue
         above = 0
         for step in range(len(table)):
             grade = len(table) - 1 - step
-            number = 0
+            number = np.int32(0)
             for i in range(len(own)):
-                number += own[i] == np.float32(grade)
-            upto = above + number if above + number < depth else depth
+                number = np.int32(number + (own[i] == np.float32(grade)))
+            upto = min(above + int(number), depth)
             best[q] += table[grade] * (sums[upto] - sums[above])
             above = upto
             if above == depth:

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
@@ -48,6 +49,9 @@ class Group(TyperGroup):
 class Commands(Group):
     """A group of commands whose help names types in words; brackets in it stay as they are written."""
 
+    def get_params(self, ctx: Any) -> Any:
+        return _plain_values(super().get_params(ctx))
+
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         found = super().get_command(ctx, cmd_name)
         for command in (found, *getattr(found, "commands", {}).values()):
@@ -55,6 +59,8 @@ class Commands(Group):
                 _name_type(param)
             if command is not None and not hasattr(command, "commands"):
                 _refuse_addresses(command)
+        if found is not None:
+            _plain_values(found.get_params(ctx))
         return found
 
     def invoke(self, ctx: Any) -> Any:
@@ -85,6 +91,30 @@ def _name_type(param: Any) -> None:
         kind = getattr(getattr(param, "type_descriptor", None), "annotation", None)
         name = getattr(kind, "__args__", [kind])[0]
         param.metavar = f"<{_WORDS.get(getattr(name, '__name__', ''), 'text')}>"
+
+
+def _plain_values(params: list[Any]) -> list[Any]:
+    """Have parameters take a text as a text, and what was not given, as it is.
+
+    Typer validates all values by pydantic, and to load that took an eighth of a small `rankloop evaluate`.
+    """
+    for param in params:
+        # An older Typer does without pydantic.
+        if hasattr(param, "get_runtime_param") and not hasattr(param, "validated"):
+            _take_as_is(param)
+    return params
+
+
+def _take_as_is(param: Any) -> None:
+    validated, kind = param.get_runtime_param, param.type_descriptor.annotation
+    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+    def coerce(value: Any, **about: Any) -> Any:
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        return value if type(value) in kinds else validated().coerce(value, **about)
+
+    param.get_runtime_param, param.validated = lambda: SimpleNamespace(coerce=coerce), validated
 
 
 def _refuse_addresses(command: Any) -> None:

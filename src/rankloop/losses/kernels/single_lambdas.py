@@ -183,12 +183,14 @@ def _lambda_lists(
             failed[q] = True
             continue
         near = np.float32(0.01) if key[0] > key[n - 1] else np.float32(1.0)
+        at = np.uint64(start)
         for k in range(n):
             fall[k] = np.float32(key[0] - key[k])
-            label = labels[start + order[k]]
-            gain[k] = np.float32(table[np.int64(label)]) if table.size > 0 else label
             g[k] = np.float32(0.0)
             h[k] = np.float32(0.0)
+        for k in range(np.uint64(n)):
+            label = labels[at + np.uint64(order[k])]
+            gain[k] = table[np.uint64(label)] if table.size > 0 else label
         _odds(n, sigma, fall, odds)
         for k in range(n, n + LANES):
             odds[k], fall[k] = np.float32(_NOBODY), fall[n - 1]
@@ -213,9 +215,11 @@ def _lambda_lists(
             for k in range(n):
                 gamma[k] = discount[k]
         # Back to the order in which the documents came.
-        for k in range(n):
-            gradient[start + order[k]] = g[k] * factors[q]
-            hessian[start + order[k]] = h[k] * odds[k] * (factors[q] * sigma)
+        factor, bend = factors[q], factors[q] * sigma
+        for k in range(np.uint64(n)):
+            row = at + np.uint64(order[k])
+            gradient[row] = g[k] * factor
+            hessian[row] = h[k] * odds[k] * bend
 
 
 @inner
