@@ -68,9 +68,9 @@ class Commands(Group):
 
 
 def _mention_all_arguments(error: Any) -> None:
-    """Of `convert SOURCES... TARGET` with one argument, the first is called missing; say that both are needed."""
+    """Of `convert SOURCES... TARGET` with one argument the first is called missing: both are needed."""
     param = getattr(error, "param", None)
-    if not hasattr(error, "param_hint") or getattr(param, "nargs", 1) != -1:
+    if not hasattr(error, "param_hint") or param is None or param.nargs != -1:
         return
     arguments = [one.name for one in error.ctx.command.params if isinstance(one, TyperArgument)]
     if len(arguments) > 1 and arguments[0] == param.name:
