@@ -512,6 +512,20 @@ LAYOUTS = {
             "bar": "{wanted:g}",
         }
     ),
+    "training/quality": Layout(
+        {
+            "data": "{set}",
+            "seeds": "{seeds}",
+            "LightGBM": "{lightgbm:.4f}",
+            "rankloop": "{rankloop:.4f}",
+            "difference": "{difference:+.4f} [{low:+.4f}, {high:+.4f}]",
+        },
+        {
+            "webis_clueweb09_letor": "`webis-clueweb09`, random splits of the queries",
+            "lightgbm_lambdarank": "`lightgbm-example`, random splits of the queries",
+            "synthetic, 1,000 queries": "synthetic, 1,000 queries of 120 documents, 255 leaves",
+        },
+    ),
     "training/speed": Layout(
         {
             "": "{what}",

@@ -47,3 +47,11 @@ def test_what_does_not_fit_the_source_is_named(files, monkeypatch, arguments, me
     monkeypatch.chdir(files)
     with pytest.raises(ValueError, match=message):
         CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+@pytest.mark.parametrize("command", ["convert", "shard"])
+def test_one_argument_of_two_is_an_error_that_names_both(command):
+    """Click gives the one to the last place, and would call the first place missing."""
+    done = CliRunner().invoke(app, [command, "train.txt"])
+    assert done.exit_code == 2
+    assert "'sources' or 'target': all of them are needed" in done.output

@@ -183,6 +183,8 @@ def test_only_engines_take_models(forest, tmp_path):
         rl.engines.deploy(forest, str(tmp_path / "shop.index"), rl.rankers.to_solr, name="m")
     with pytest.raises(ValueError, match="name the engine and the model"):
         command(tmp_path, "--to", "shop.index", "--name", "m")
+    with pytest.raises(ValueError, match="unknown kind of engine 'sorl'; did you mean 'solr'"):
+        command(tmp_path, "--to", "sorl://localhost:8983/shop", "--name", "m")
 
 
 def has_plugin(engine):

@@ -183,7 +183,7 @@ def test_what_check_says(data, tmp_path):
     assert "i: a whole index: 2 files, 1 documents" in both.output
     assert "set: a whole data set: 12 queries" in both.output
     assert "there is no file" in both.output
-    assert "1 of 3 are damaged or missing" in both.output
+    assert "1 of 3 is damaged or missing" in both.output
     segment = next((tmp_path / "i").glob("segment-*.bin"))
     segment.write_bytes(segment.read_bytes()[:-1])
     broken = checked(tmp_path / "i")

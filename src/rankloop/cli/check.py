@@ -33,7 +33,9 @@ def check(
             wrong += 1
             typer.echo(f"{path}: {error}", err=True)
     if wrong:
-        typer.echo(f"rankloop: {wrong} of {len(paths)} are damaged or missing", err=True)
+        typer.echo(
+            f"rankloop: {wrong} of {len(paths)} {'is' if wrong == 1 else 'are'} damaged or missing", err=True
+        )
         raise typer.Exit(1)
 
 

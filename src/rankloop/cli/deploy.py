@@ -49,13 +49,13 @@ def deploy(
 
     from rankloop import engines, rankers
     from rankloop.cli.options.outputs import show
-    from rankloop.engines.remote.address import is_address
+    from rankloop.engines.remote.address import Address
 
-    if not is_address(to) or not name:
+    if "://" not in to or not name:
         raise ValueError(
             "name the engine and the model: rankloop deploy MODEL --to solr://localhost:8983/shop --name m1"
         )
-    engine = engines.open(to)
+    engine = engines.open(Address.of(to))
     if rollback:
         _remove(engine, name, store)
         return

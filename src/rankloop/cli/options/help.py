@@ -64,12 +64,23 @@ class Commands(Group):
         return found
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; where a parameter of a ranker is given as an option, the error says how it is."""
+        """Run the command, and say in errors what those of the library leave out."""
         try:
             return super().invoke(ctx)
         except Exception as error:
             _mention_set(error)
+            _mention_all_arguments(error)
             raise
+
+
+def _mention_all_arguments(error: Any) -> None:
+    """Of `convert SOURCES... TARGET` with one argument the first is called missing: both are needed."""
+    param = getattr(error, "param", None)
+    if not hasattr(error, "param_hint") or param is None or param.nargs != -1:
+        return
+    arguments = [one.name for one in error.ctx.command.params if isinstance(one, TyperArgument)]
+    if len(arguments) > 1 and arguments[0] == param.name:
+        error.param_hint = " or ".join(f"'{name}'" for name in arguments) + ": all of them are needed"
 
 
 def _mention_set(error: Any) -> None:
