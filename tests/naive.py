@@ -4,7 +4,7 @@ A naive metric takes the labels of one ranking from the top, the pool of labels 
 count, and options. Where nothing is relevant it is None.
 """
 
-from math import exp, log2, sqrt
+from math import exp, log, log2, sqrt
 
 __all__ = ["NAIVE", "naive_gain"]
 
@@ -189,3 +189,38 @@ def mixture_reach(variance, information, error):
         middle = (low + high) / 2
         low, high = (low, middle) if evidence(middle) > 1 / error else (middle, high)
     return high
+
+
+def renewal(people, ready, lowest, highest, before, slope):
+    """How far the difference has moved on: correlations over people, each page from nothing."""
+    now, kept, found = {}, None, []
+    done = most = 0.0
+    for page, person in enumerate(people.code):
+        if people.enters[page] < 0:
+            now.pop(person)
+        else:
+            now[person] = people.now[page], before[page]
+        if not ready[page]:
+            found.append(0.0)
+            continue
+        since = 0.0
+        if kept is not None:
+            theta, then = kept
+            new = {one: mean - theta * own for one, (mean, own) in now.items()}
+            centre, centre_then = (
+                (sum(some.values()) + lowest + highest) / (len(some) + 2) for some in (new, then)
+            )
+            ends = [(lowest - centre, lowest - centre_then), (highest - centre, highest - centre_then)]
+            both = [(new[one] - centre, then[one] - centre_then) for one in new if one in then]
+            shared = sum(a * b for a, b in both + ends)
+            spread = sum((one - centre) ** 2 for one in [*new.values(), lowest, highest])
+            spread_then = sum((one - centre_then) ** 2 for one in [*then.values(), lowest, highest])
+            left = shared * shared / (spread * spread_then) if shared > 0 else 0.0
+            since = -log(min(max(left, 1e-4), 1.0))
+        if since >= 0.5 or kept is None:
+            done += since
+            since = 0.0
+            kept = slope[page], {one: mean - slope[page] * own for one, (mean, own) in now.items()}
+        most = max(most, done + since)
+        found.append(most)
+    return found

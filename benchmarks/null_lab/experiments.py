@@ -10,6 +10,7 @@ __all__ = ["Site", "Visits"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+RETURNS = 20  # pages more of each person, in the mean, at sites to which people return
 LOYAL = 20  # one of so many people is loyal, in sites with the trait
 
 
@@ -33,7 +34,9 @@ class Site:
     "daily" (click rates rise and fall twenty times), "falling" (to a seventh), "graded" (values between 0 and
     1), "rare" (2 % clicks), "same" (everybody comes at the start and stays), "rising" (to 55 times the
     clicks), "loyal" (one of twenty makes 200 pages, then the others make one; all click alike), "both" (one
-    page of ten draws its arm anew, and people who click much make many pages).
+    page of ten draws its arm anew, and people who click much make many pages), "new rates" (people return
+    until the end, with a new click rate on every page), "early" (the same, and all but the last person come
+    in the first twentieth), "early, loyal" (so, but rates stay).
     """
 
     people: int
@@ -56,15 +59,23 @@ class Site:
             pages, rate = np.where(np.arange(n) < n // LOYAL, 200, 1), np.full(n, 0.5)
         if self.trait == "both":
             pages = 1 + rng.poisson(np.where(rate > 0.5, 6.0, 0.5))
+        returning = self.trait in ("new rates", "early", "early, loyal")
+        if returning:
+            pages = pages + rng.poisson(RETURNS, n)
         arm = rng.random(n) < self.share
         clicked = np.where(arm, np.minimum(1, rate * (1 + self.lift)), rate)
         user = np.repeat(np.arange(n), pages)
         came = rng.random(n) * 0.02 if self.trait == "same" else np.arange(n) / n
-        stays = 1 - came[user] if self.trait == "same" else rng.exponential(0.05, len(user))
+        if self.trait.startswith("early"):
+            came = np.where(np.arange(n) < n - 1, came / 20, 1.0)
+        until_end = returning or self.trait == "same"
+        stays = 1 - came[user] if until_end else rng.exponential(0.05, len(user))
         time = came[user] + stays * rng.random(len(user))
         if self.trait == "loyal":
             time = np.where(user < n // LOYAL, rng.random(len(user)), 1 + came[user])
         chance = clicked[user]
+        if self.trait in ("new rates", "early"):
+            chance = rng.beta(0.7, 1.3, len(user)) * np.where(arm[user], 1 + self.lift, 1)
         if self.trait == "daily":
             chance = chance * (1 + 0.5 * np.sin(40 * np.pi * time)) / 1.5
         if self.trait == "falling":

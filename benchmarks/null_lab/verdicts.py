@@ -4,13 +4,14 @@ The first winner that `ab_verdict` and `always_valid` name stays, so one call on
 after any page would have named one.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from null_lab.cell import Cell, confirmed, coverage, false_alarms, power, runs
+from null_lab.credits import CREDITS, RISING
 from null_lab.experiments import Floats, Ints, Site
 from rankloop.interleaving import ab_verdict, always_valid, method, sample_ratio, verdict
 from rankloop.online import Gate
@@ -40,6 +41,8 @@ def _ab_nulls(quick: bool) -> Iterator[Cell]:
     sites += [Site(2000 if quick else 4000, trait=trait) for trait in traits]
     sites += [Site(2000, share=0.9), Site(4000, trait="rare", share=0.9), Site(2000, "heavy", "same")]
     changing = [Site(4000, trait="rising"), Site(4000, trait="loyal")]
+    changing += [Site(1000, crowd, trait) for crowd in CROWDS for trait in ("new rates", "early")]
+    changing += [Site(1000, trait="early, loyal")]
     both = [Site(10_000, trait="both"), Site(10_000, trait="both", share=0.9)]
     sites += [] if quick else [Site(100_000), *changing, *both]
     for site in sites:
@@ -210,27 +213,19 @@ def _interleaved_some(number: int, quick: bool = False) -> Iterator[Cell]:
     what = [*CREDITS][(number - len(METHODS)) % len(CREDITS)]
     for people in (200, 1000) if quick else (200, 1000, 4000):
         yield from confirmed(partial(_of_people, Site(people, crowd), what), experiments)
+    if what == RISING and crowd == "light" and not quick:
+        yield from confirmed(partial(_of_people, Site(20_000), what), experiments)
+    if what == "credit of ±1" and not quick:
+        yield from confirmed(partial(_of_people, Site(1000, crowd, "new rates"), what), experiments)
 
 
 def _of_people(site: Site, what: str, experiments: int) -> Iterator[Cell]:
     rng = np.random.default_rng([site.people, len(what)])
     users = [site.visits(rng).user for _ in range(experiments)]
     found = [CREDITS[what](rng, one) for one in users]
-    yield from _interleaved_cells(f"{site.people:,} {site.crowd}, {what}", found, users)
+    yield from _interleaved_cells(f"{_name(site)}, {what}", found, users)
 
 
-def _tastes(rng: np.random.Generator, user: Ints) -> Floats:
-    """People who prefer one ranker, half of them either."""
-    taste = rng.choice([0.9, 0.1], int(user.max()) + 1)[user]
-    return np.where(rng.random(len(user)) < taste, 1.0, -1.0)
-
-
-CREDITS: dict[str, Callable[[np.random.Generator, Ints], Floats]] = {
-    "credit of ±1": lambda rng, user: rng.choice([1.0, 0.0, -1.0], len(user)),
-    "+.9 on one page of ten": lambda rng, user: np.where(rng.random(len(user)) < 0.1, 0.9, -0.1),
-    "+.98 on one page of fifty": lambda rng, user: np.where(rng.random(len(user)) < 0.02, 0.98, -0.02),
-    "people with tastes": _tastes,
-}
 INTERLEAVED = len(METHODS) + len(CROWDS) * len(CREDITS)
 
 

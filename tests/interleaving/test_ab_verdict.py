@@ -1,6 +1,6 @@
 """A/B verdicts: people are the units, and the interval holds at every look."""
 
-from math import ceil, log, sqrt
+from math import log, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -11,10 +11,12 @@ from scipy.special import betaln
 
 from naive import mixture_reach
 from rankloop.interleaving import ab_verdict, always_valid, sample_ratio
+from rankloop.interleaving.sequential.clock import counted_information, part_of_plan
 from rankloop.interleaving.sequential.people import People, first_pages, person_codes
+from rankloop.interleaving.sequential.renewal import renewal
 
 WIDER = 1.07
-RISEN = 1.25
+DEARER = 3.0
 
 
 def variance(values):
@@ -22,21 +24,41 @@ def variance(values):
     return sum((value - mean) ** 2 for value in values) / (len(values) - 1) if len(values) > 1 else 0.0
 
 
-def part(people, planned, first):
-    """The part of a plan that has come; those to come count more if the last quarter varied more."""
-    arrived, then = len(first), ceil(0.75 * len(first))
-    total, earlier = (count * variance([*first[:count], 0, 1]) for count in (arrived, then))
-    lately = (total - earlier) / max(arrived - then, 1)
-    more = max(lately / (RISEN * variance([*first, 0, 1])), 1) ** 2
-    return people / (people + max(planned - people, 0) * more)
+def clock(values, users, arms, arm, planned):
+    """What the clock counts after the last page: information, and part and excess of a plan.
+
+    It has tests of its own; here it is given all pages of people at once.
+    """
+    both = {user for user, side in zip(users, arms, strict=True) if arm[user] != side}
+    code, leaves, left = person_codes(users, len(users)), [], set()
+    stays = []
+    for user, side in zip(users, arms, strict=True):
+        stays.append(user not in left)
+        leaves.append(user not in left and arm[user] != side)
+        left |= {user} if leaves[-1] else set()
+    assert left == both
+    kept = np.array(stays)
+    people = People(np.array(values)[kept], code[kept], np.array(leaves)[kept])
+    first = np.array([arm[user] == "a" for user in users])[kept].astype(float)
+    a, b = people.means(first), people.means(1 - first)
+    ready = 4 * a.count * b.count / np.maximum(a.count + b.count, 1) >= 100
+    moved = renewal(people, ready, 0.0, 1.0)
+    if planned is not None:
+        found = part_of_plan(a.count + b.count, planned, people.firsts().count, moved, ready)
+        return found[0][-1], found[1][-1]
+    n, m, everybody = np.maximum(a.count, 1), np.maximum(b.count, 1), a + b
+    v = np.maximum(everybody.variance() * (1 / n + 1 / m), a.variance() / n + b.variance() / m)
+    v = np.maximum(v, a.variance(0, 1) / (n + 2) + b.variance(0, 1) / (m + 2))
+    return counted_information(4 * people.firsts().variance(0, 1) / v, moved, ready)[-1]
 
 
 def naive(values, arms, users, planned=None, confidence=0.95):
     """One look, as a loop over people: difference, half of the interval, effective people, or None."""
-    pages, arm, both = {}, {}, set()
+    pages, arm, both, seen_pages = {}, {}, set(), 0
     for value, side, user in zip(values, arms, users, strict=True):
         if planned is not None and len(pages) >= planned:
             break
+        seen_pages += 1
         pages.setdefault(user, []).append(value)
         if arm.setdefault(user, side) != side:
             both.add(user)
@@ -51,12 +73,15 @@ def naive(values, arms, users, planned=None, confidence=0.95):
         variance(a) / len(a) + variance(b) / len(b),
         extra_a / (len(a) + 2) + extra_b / (len(b) + 2),
     )
-    first = [seen[0] for seen in pages.values()]
+    counted = clock(*(one[:seen_pages] for one in (values, users, arms)), arm, planned)
     if planned is None:
-        half = mixture_reach(v, 4 * variance([*first, 0, 1]) / v, 1 - confidence)
+        first = [seen[0] for seen in pages.values()]
+        information = 4 * variance([*first, 0, 1]) / v
+        half = max(mixture_reach(v, one, 1 - confidence) for one in (information, counted))
     else:
-        z = NormalDist().inv_cdf(1 - (1 - confidence) / 4)
-        half = WIDER * z * sqrt(v / part(len(a) + len(b), planned, first))
+        part, excess = counted
+        z = -NormalDist().inv_cdf((1 - confidence) / 4 / (1 + DEARER * excess) ** 2)
+        half = WIDER * z * sqrt(v / part)
     return (sum(a) / len(a) - sum(b) / len(b), half, 4 * len(a) * len(b) / (len(a) + len(b)), len(both))
 
 

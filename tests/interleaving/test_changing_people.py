@@ -5,11 +5,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from naive import renewal as naive_renewal
 from rankloop.interleaving import ab_verdict, always_valid
 from rankloop.interleaving.sequential.boundary import mixture
-from rankloop.interleaving.sequential.clock import part_of_plan, renewed
-from rankloop.interleaving.sequential.people import person_codes
+from rankloop.interleaving.sequential.clock import counted_information, part_of_plan
+from rankloop.interleaving.sequential.people import People, person_codes
+from rankloop.interleaving.sequential.renewal import renewal
 
 
 def pages_of(random, people, rate=None):
@@ -38,31 +42,105 @@ def test_new_people_after_loyal_ones_do_not_fool_any_look():
     assert named / 300 <= 0.05 + 2 * 0.0126
 
 
+def returning(random, people, pages, last):
+    """People who come in the first part of the time, but for one at its end, and return until then; every
+    page has a click rate of its own."""
+    came = np.append(np.sort(random.random(people - 1)) * last, 1.0)
+    user = np.repeat(np.arange(people), 1 + random.poisson(pages, people))
+    time = came[user] + random.random(len(user)) * (1 - came[user])
+    user = user[np.argsort(time)]
+    return user, random.random(len(user)) < random.beta(0.7, 1.3, len(user))
+
+
+@pytest.mark.parametrize(
+    ("people", "pages", "last", "planned"), [(1000, 40, 1.0, None), (500, 20, 1.0, 500), (500, 50, 0.05, 500)]
+)
+def test_people_who_are_others_at_every_visit_do_not_fool_a_verdict(people, pages, last, planned):
+    """200 experiments."""
+    random = np.random.default_rng(20)
+    named = 0
+    for _ in range(200):
+        user, clicked = returning(random, people, pages, last)
+        arm = random.random(people) < 0.5
+        named += ab_verdict(clicked, arm[user], user, planned=planned).winner is not None
+    assert named / 200 <= 0.05 + 2 * 0.0154
+
+
+def test_clicks_that_become_frequent_do_not_fool_an_interleaving():
+    """300 experiments of 6,000 pages with 55 times the clicks at the end."""
+    random = np.random.default_rng(11)
+    chance = np.exp(np.linspace(-4, 0, 6000))
+    named = 0
+    for _ in range(300):
+        gap = np.where(random.random(6000) < chance, random.choice([1.0, -1.0], 6000), 0.0)
+        named += always_valid(np.column_stack([gap, np.zeros(6000)])).winner is not None
+    assert named / 300 <= 0.05 + 2 * 0.0126
+
+
 def test_the_boundary_is_as_before_for_people_who_stay_the_same():
-    """The information counts as it is, after every page."""
-    random = np.random.default_rng(1)
-    for _ in range(20):
-        count = np.arange(1.0, 4001)
-        rate = (1 + np.cumsum(random.random(4000) < 0.35)) / (count + 2)
-        spread = rate * (1 - rate)
-        information = count * (1 + 0.05 * np.sin(count / 50))
-        assert renewed(information, spread, count, count >= 100).tolist() == information.tolist()
-        part = part_of_plan(count, 4000, count, spread)
-        assert part[400:] == pytest.approx(count[400:] / 4000, rel=1e-9)
+    """Information counts as it is in most experiments, chance makes little more in others; so with a plan."""
+    changed = []
+    for seed in range(8):
+        user, _, clicked = pages_of(np.random.default_rng(seed), 4000)
+        people = People(clicked.astype(float), user)
+        totals, arrived = people.means(), people.firsts()
+        ready = totals.count >= 100
+        moved = renewal(people, ready, 0.0, 1.0)
+        information = totals.count * arrived.variance(0, 1) / totals.variance(0, 1)
+        counted = counted_information(information, moved, ready)
+        assert (counted <= 3 * information).all()
+        changed.append((counted > information).any())
+        part, excess = part_of_plan(totals.count, 4000, arrived.count, moved, ready)
+        assert part[-4000:] == pytest.approx(totals.count[-4000:] / 4000, rel=1e-9)
+        assert excess[-1] < 0.05
+    assert np.mean(changed) < 0.5
 
 
 def test_information_is_counted_by_hand():
-    """Information falls from 1,000 to 250 while people come fourfold: half of 1,000 · 4² · 4 counts."""
+    """1,000 and then 4,000 people with a renewal of 3: 3 - 1.25 log 4 - .5 beyond what people explain."""
     ready = np.ones(3, np.bool_)
-    found = renewed(np.array([1000.0, 250, 4000]), np.ones(3), np.array([100.0, 400, 400]), ready)
-    assert found.tolist() == [1000, 32_000, 32_000]
-    risen = renewed(np.array([100.0, 1000]), np.array([0.01, 0.2]), np.array([100.0, 1000]), ready[:2])
-    assert risen == pytest.approx(
-        [100, 10_000]
-    )  # ten times the people with twenty times the variance, halved
-    part = part_of_plan(np.array([75.0, 100]), 200, np.array([75.0, 100]), np.array([0.01, 0.04]))
-    late = (100 * 0.04 - 75 * 0.01) / 25 / (1.25 * 0.04)
-    assert part == pytest.approx([75 / 200, 100 / (100 + 100 * late**2)])
+    moved = np.array([0.0, 3.0, 3.0])
+    found = counted_information(np.array([1000.0, 4000, 1000]), moved, ready)
+    assert found == pytest.approx([1000, 4000 * np.exp(2.5 - 1.25 * np.log(4)), found[1]])
+    people = np.array([100.0, 150, 200])
+    part, excess = part_of_plan(people, 200, people, np.array([0.0, 2.0, 4.0]), ready)
+    assert part == pytest.approx([1 / 2, 3 / 4, 1])  # no rate is told by the second page
+    first = np.exp(-(2.3**2) / 6) / np.sqrt(0.75) * (2 - 1.25 * np.log(1.5))
+    assert excess == pytest.approx([0, first, first])  # the third was as fast as expected
+    half, _ = part_of_plan(people, 400, people, np.array([0.0, 2.0, 4.0]), ready)
+    assert half[2] == pytest.approx((1 / 2) ** (2 / np.log(4 / 3) / 1.25))
+    _, later = part_of_plan(np.array([199.0, 199, 200]), 200, np.full(3, 199.0), moved, ready)
+    weight = np.exp(-(2.3**2) / 2 * (200 / 199 - 1)) * np.sqrt(200 / 199)
+    assert later == pytest.approx([0, 3 * weight, 3 * weight])
+
+
+@pytest.mark.parametrize("ready", [np.zeros(2, np.bool_)])
+def test_nothing_passes_before_there_are_enough_people(ready):
+    people = np.array([1.0, 2])
+    part, excess = part_of_plan(people, 100, people, np.zeros(2), ready)
+    assert (part.tolist(), excess.tolist()) == ([0.01, 0.02], [0, 0])
+    assert counted_information(people, np.zeros(2), ready).tolist() == people.tolist()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 60), st.booleans(), st.booleans())
+def test_renewal_against_plain_loops(seed, everybody, pages, with_before, some_leave):
+    random = np.random.default_rng(seed)
+    _, code = np.unique(random.integers(0, everybody, pages), return_inverse=True)
+    last = np.array([np.flatnonzero(code == person)[-1] for person in code])
+    first = np.unique(code, return_index=True)[1]
+    leaves = (
+        np.isin(np.arange(pages), last)
+        & ~np.isin(np.arange(pages), first)
+        & (random.random(pages) < 0.3)
+        & some_leave
+    )
+    people = People(random.random(pages), code, leaves)
+    ready = np.arange(pages) >= random.integers(0, pages)
+    before = random.random(everybody)[code] * with_before
+    slope = random.normal(size=pages) * with_before
+    found = renewal(people, ready, 0.0, 1.0, (before, slope))
+    assert found == pytest.approx(naive_renewal(people, ready, 0.0, 1.0, before, slope), abs=1e-7)
 
 
 def test_more_renewal_never_narrows_an_interval():

@@ -11,9 +11,10 @@ from rankloop._arrays import Bools, Floats, Ints
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sample_ratio import SampleRatio, sample_ratio
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE, Course, mixture, planned_people
-from rankloop.interleaving.sequential.clock import part_of_plan, renewed
+from rankloop.interleaving.sequential.clock import counted_information, part_of_plan
 from rankloop.interleaving.sequential.covariate import adjusted
 from rankloop.interleaving.sequential.people import People, Totals, first_pages, missing, person_codes, plain
+from rankloop.interleaving.sequential.renewal import renewal
 
 __all__ = ["ABVerdict", "ab_verdict"]
 
@@ -116,10 +117,10 @@ def ab_verdict(
     began = side[keep][people.first_page]  # the arm of each person's first page
     sides = began.astype(np.float64), (~began).astype(np.float64)
     if before is None:
-        arm_a, arm_b = people.means(sides[0]), people.means(sides[1])
+        arm_a, arm_b, taken = people.means(sides[0]), people.means(sides[1]), None
     else:
-        arm_a, arm_b = adjusted(people, _known_before(before, len(table))[keep], sides)
-    course = _course(arm_a, arm_b, people.firsts(), bounds, planned, error_rate(confidence))
+        arm_a, arm_b, taken = adjusted(people, _known_before(before, len(table))[keep], sides)
+    course = _course(arm_a, arm_b, people, taken, bounds, planned, error_rate(confidence))
     gone = leaves[keep]
     ratio = sample_ratio(began[people.first], share=share)
     left = sample_ratio(began[gone], share=share) if gone.any() else None
@@ -151,7 +152,13 @@ def ab_verdict(
 
 
 def _course(
-    a: Totals, b: Totals, firsts: Totals, bounds: tuple[float, float], planned: int | None, error: float
+    a: Totals,
+    b: Totals,
+    people: People,
+    taken: tuple[Floats, Floats] | None,
+    bounds: tuple[float, float],
+    planned: int | None,
+    error: float,
 ) -> Course:
     """The difference with its interval after every page."""
     count_a, count_b = np.maximum(a.count, 1), np.maximum(b.count, 1)
@@ -164,12 +171,13 @@ def _course(
     effective = 4 * a.count * b.count / np.maximum(everybody.count, 1)
     ready = effective >= LEAST_PEOPLE
     largest = np.full(len(difference), bounds[1] - bounds[0])
-    spread = firsts.variance(*bounds)
+    moved = renewal(people, ready, *bounds, taken)
+    firsts = people.firsts()
     if planned is not None:
-        part = part_of_plan(everybody.count, planned, firsts.count, spread)
-        return planned_people(difference, variance, part, ready, error, largest)
-    information = 4 * spread / variance
-    counted = renewed(information, spread, effective, ready)
+        part, excess = part_of_plan(everybody.count, planned, firsts.count, moved, ready)
+        return planned_people(difference, variance, part, excess, ready, error, largest)
+    information = 4 * firsts.variance(*bounds) / variance
+    counted = counted_information(information, moved, ready)
     return mixture(difference, variance, information, counted, ready, error, largest)
 
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from rankloop._arrays import Floats
 from rankloop.interleaving._outcome import Outcome, error_rate
 from rankloop.interleaving.sequential.boundary import LEAST_PEOPLE, mixture
-from rankloop.interleaving.sequential.clock import renewed
+from rankloop.interleaving.sequential.clock import counted_information
 from rankloop.interleaving.sequential.people import People, person_codes
+from rankloop.interleaving.sequential.renewal import renewal
 from rankloop.interleaving.verdict import credit_gaps
 
 __all__ = ["Sequential", "always_valid"]
@@ -74,12 +75,13 @@ def always_valid(
     plain = np.where(count > 1, means.variance() / count, 0.0)
     variance = np.maximum(plain, means.variance(-largest, largest) / (count + 2))
     ready = count >= LEAST_PEOPLE
-    spread = firsts.variance(-largest, largest)
+    information = firsts.variance(-largest, largest) / variance
+    moved = renewal(people, ready, -largest, largest)
     found = mixture(
         means.mean(),
         variance,
-        spread / variance,
-        renewed(spread / variance, spread / largest**2, count, ready),
+        information,
+        counted_information(information, moved, ready),
         ready,
         error_rate(confidence),
         largest,

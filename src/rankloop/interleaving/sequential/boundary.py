@@ -11,7 +11,8 @@ __all__ = ["LEAST_PEOPLE", "Course", "mixture", "planned_people"]
 LEAST_PEOPLE = 100  # effective people, below which no winner is named
 HORIZONS = {300.0: 10 / 11, 10_000.0: 1 / 11}  # people around which the mixture is sharpest, and weights
 STEPS = 4  # of Newton's method; three give double precision
-WIDER = 1.07  # the same for a planned number of people, as a factor of the boundary
+WIDER = 1.07  # of a planned number of people: a factor of the boundary
+DEARER = 3.0  # a unit of renewal that was not planned, in its p-value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -48,8 +49,8 @@ def mixture(
     is for a Brownian motion a martingale with mean 1, so it ever reaches 1/error with probability `error`.
     The first width serves experiments of some thousand people, for whom the second, with a small weight,
     leaves something of `error` unspent; it lowers the boundary for a hundred thousand. Where the difference
-    was renewed more often than the information says (`counted`, of `clock.renewed`), the wider boundary
-    of both is taken.
+    was renewed faster than the information says (`counted`, of `clock.counted_information`), the wider
+    boundary of both is taken.
     """
     variance = np.maximum(variance, 1e-300)
     evidence, half = _mixed(difference, variance, information, error)
@@ -91,18 +92,27 @@ def _reaching(wanted: float, parts: list[tuple[Floats, Floats]]) -> Floats:
 
 
 def planned_people(
-    difference: Floats, variance: Floats, share: Floats, ready: Bools, error: float, largest: Floats
+    difference: Floats,
+    variance: Floats,
+    share: Floats,
+    excess: Floats,
+    ready: Bools,
+    error: float,
+    largest: Floats,
 ) -> Course:
     r"""For a number of people fixed beforehand: O'Brien and Fleming's boundary, looked at all the time.
 
-    With the `share` of the planned people who have come, :math:`d \sqrt{share / V}` is a Brownian motion on
-    [0, 1]; it ever passes c on either side with probability :math:`4 (1 - \Phi(c))` at most.
+    With the `share` of the plan's time that has passed, :math:`d \sqrt{share / V}` is a Brownian motion on
+    [0, 1]; it ever passes c on either side with probability :math:`p = 4 (1 - \Phi(c))` at most. Of a
+    renewal E that was not planned (`excess`), each part passes c with probability :math:`c \phi(c) dE`, so
+    that the boundary of :math:`p (1 + 3 E)^2` has little more to spend however large E becomes.
     """
     from scipy.special import ndtr, ndtri
 
     scale = WIDER * np.sqrt(np.maximum(variance, 1e-300) / np.maximum(share, 1e-300))
-    half = ndtri(1 - error / 4) * scale
-    p_value = np.minimum(4 * ndtr(-np.abs(difference) / scale), 1.0)
+    paid = (1 + DEARER * excess) ** 2
+    half = -ndtri(error / (4 * paid)) * scale
+    p_value = np.minimum(4 * ndtr(-np.abs(difference) / scale) * paid, 1.0)
     return _course(difference, half, p_value, ready, largest)
 
 

@@ -1,41 +1,53 @@
-"""How far a test has come, where people do not stay the same: the time that its boundary counts."""
+"""The time that a boundary counts: information and planned people, where a difference is renewed faster."""
 
 import numpy as np
 
 from rankloop._arrays import Bools, Floats
 
-__all__ = ["part_of_plan", "renewed"]
+__all__ = ["counted_information", "part_of_plan"]
 
-RENEWED = 2.0  # times as much as the information says, from which on the boundary for any look allows for it
-RISEN = 1.25  # times the variance of all people, from which on a plan expects more of those to come
+ORDINARY = 1.25  # times as fast as by information is a difference renewed by the second pages of new people
+FREE = 0.5  # of a renewal, which chance makes among the first people
+WIDEST = 2.3  # standard errors at the end of a plan, around which an excess is weighed
+LATELY = 0.05  # growth of the logarithm of people, from which on a rate of renewal is told
+MOST = 600.0  # of a renewal, beyond which there are no numbers
 
 
-def renewed(information: Floats, spread: Floats, people: Floats, ready: Bools) -> Floats:
-    r"""Information by which a difference was renewed so far; where people stay the same, the information.
+def counted_information(information: Floats, renewal: Floats, ready: Bools) -> Floats:
+    """The information that has passed: more than there is where the difference was renewed faster than by it.
 
-    The sum of people's means is a random walk in the time :math:`C = n^2 V`, so that later people outweigh
-    those before wherever C grows faster than `information` does. That is so where clicks become frequent
-    (`spread`, the variance of first pages, rises), and where people with one page come after people with
-    hundreds, whose means hardly vary: they bring a difference of their own, though all together know less
-    than was known before. From its largest value M on, at m people, information counts as
-    :math:`M \, C / C_m = M (n / m)^2 M / I`.
+    Loyal people followed by many with one page, clicks that become frequent, and people who are others at
+    every visit bring differences of their own, though all together know no more than the variance says.
     """
-    least = np.minimum.accumulate(np.where(ready, spread, np.inf))
-    steady = information * np.where(ready, least / np.maximum(spread, 1e-300), 1.0)
-    most = np.maximum.accumulate(steady)
-    at = np.maximum.accumulate(np.where(steady >= most, np.arange(len(steady)), 0))
-    growth = (people / np.maximum(people[at], 1.0)) ** 2 * most / np.maximum(steady, 1e-300)
-    return np.maximum(information, np.maximum.accumulate(most * growth) / RENEWED)
+    start = information[np.argmax(ready)] if ready.any() else 1.0
+    most = np.maximum.accumulate(np.where(ready, information, start))
+    excess = renewal - ORDINARY * np.log(np.maximum(most / start, 1.0)) - FREE
+    more = np.where(ready & (excess > 0), information * np.exp(np.clip(excess, 0.0, MOST)), 0.0)
+    return np.maximum(information, np.maximum.accumulate(more))
 
 
-def part_of_plan(people: Floats, planned: int, arrived: Floats, spread: Floats) -> Floats:
-    """The part of a plan's information that has come, after each page: that of its people.
+def part_of_plan(
+    people: Floats, planned: int, arrived: Floats, renewal: Floats, ready: Bools
+) -> tuple[Floats, Floats]:
+    r"""The part of a plan's time that has passed after each page, and the renewal that was not planned.
 
-    Where the last quarter of those who `arrived` vary more than all did (`spread`, the variance of first
-    pages), those to come are expected to vary as much more again, and the part is smaller.
+    The part is that of the planned people to the power of c, :math:`(n / N)^c`, where c >= 1 is how fast
+    the difference was renewed, by the logarithm of people, since three quarters of those who `arrived`
+    were there: people to come are expected to renew it as fast. What was renewed beyond that cannot be
+    told from the number of people, say where all came at the start and come back until the last one
+    arrives. It is added up with the weight :math:`b \phi(b)`, the chance to pass a boundary that is b
+    standard errors away.
     """
-    total = arrived * spread
-    then = np.searchsorted(arrived, 0.75 * arrived)
-    lately = (total - total[then]) / np.maximum(arrived - arrived[then], 1.0)
-    more = np.maximum(lately / np.maximum(RISEN * spread, 1e-300), 1.0) ** 2
-    return np.asarray(people / (people + np.maximum(planned - people, 0.0) * more))
+    if not ready.any():
+        return np.minimum(people / planned, 1.0), np.zeros(len(people))
+    first = int(np.argmax(ready))
+    then = np.maximum(np.searchsorted(arrived, 0.75 * arrived), first)
+    grown = np.log(np.maximum(arrived, 1) / np.maximum(arrived[then], 1))
+    pace = (renewal - renewal[then]) / np.maximum(grown, LATELY) / ORDINARY
+    pace = np.where(grown > LATELY, np.maximum(pace, 1.0), 1.0)
+    part = np.maximum(np.minimum(people / planned, 1.0) ** pace, 1e-6)
+    weight = np.exp(-(WIDEST**2) / 2 * (1 / part - 1)) / np.sqrt(part)
+    new, moved = np.diff(np.log(np.maximum(people, 1.0))), np.diff(renewal)
+    surprise = np.concatenate([[0.0], moved - ORDINARY * pace[1:] * new])
+    total = np.cumsum(np.where(ready, weight * surprise, 0.0))
+    return part, np.maximum.accumulate(np.maximum(total, 0.0))

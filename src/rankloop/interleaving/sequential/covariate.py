@@ -8,11 +8,14 @@ from rankloop.interleaving.sequential.people import People, Totals
 __all__ = ["adjusted"]
 
 
-def adjusted(people: People, before: Floats, sides: tuple[Floats, Floats]) -> tuple[Totals, Totals]:
+def adjusted(
+    people: People, before: Floats, sides: tuple[Floats, Floats]
+) -> tuple[Totals, Totals, tuple[Floats, Floats]]:
     r"""Totals of both arms for :math:`m - \theta (x - \bar x)`, x a person's value before the experiment.
 
     :math:`\theta` is the regression of m on x over both arms (Deng et al., 2013), computed again after every
-    page. A person whose x is unknown (NaN) is not adjusted.
+    page. A person whose x is unknown (NaN) is not adjusted. The third result is x and :math:`\theta` of
+    each page.
     """
     x = _near_zero(before[people.first_page])
     known = np.isfinite(x).astype(np.float64)
@@ -46,7 +49,7 @@ def adjusted(people: People, before: Floats, sides: tuple[Floats, Floats]) -> tu
             plain.count, plain.total - theta * off, plain.squares - 2 * theta * cross + theta**2 * square
         )
 
-    return without(sides[0], parts[0]), without(sides[1], parts[1])
+    return without(sides[0], parts[0]), without(sides[1], parts[1]), (x, theta)
 
 
 def _near_zero(x: Floats) -> Floats:

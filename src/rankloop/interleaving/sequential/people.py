@@ -99,14 +99,14 @@ class Totals:
 class People:
     """Pages in order of time, each of one person.
 
-    `now` is the mean of the person's pages up to this one, `earlier` that of the pages before it (0 on the
-    `first` page), and `first_page` the number of the person's first page. People leave on the pages
-    `leaves`, and have no page after that.
+    `code` numbers their people. `now` is the mean of the person's pages up to this one, `earlier` that of
+    the pages before it (0 on the `first` page), and `first_page` the number of the person's first page.
+    People leave on the pages `leaves`, and have no page after that.
     """
 
     def __init__(self, values: Floats, code: Ints, leaves: Bools | None = None) -> None:
         pages, people = len(values), int(code.max()) + 1 if len(code) else 0
-        self.values = values
+        self.values, self.code = values, code
         self.first: Bools = np.empty(pages, np.bool_)
         self.first_page: Ints = np.empty(pages, np.int64)
         self.now, self.earlier = np.empty(pages), np.empty(pages)
