@@ -1,13 +1,14 @@
 """Click models and the simulator: speed against peers, and what real clicks say.
 
-    python benchmarks/clicks.py [speed] [simulate] [trec] [real] [perplexity]
+    python benchmarks/clicks.py [speed] [simulate] [trec] [real] [slow] [splits] [perplexity]
 
 `speed` fits the same simulated log with PyClick (from RANKLOOP_PYCLICK; it has no release) and with us, in
 session-iterations per second. `simulate` draws the same experiment with vectorised numpy and with us.
 `trec` needs RANKLOOP_DATA: perplexity on the TREC 2014 sessions, and agreement of clicks with human grades.
 `perplexity` fits logs of several sizes with PyClick (from the checkout that RANKLOOP_PYCLICK names) and with
 us, and compares held-out pages of simulated Zipf queries, of seeds that nothing was developed on; `real` does
-so on the TREC 2014 sessions, where DBN and CCM take PyClick minutes.
+so on the TREC 2014 sessions, and `slow` with DBN and CCM, which take PyClick minutes. `splits` divides the
+TREC pages at random, with PyClick's PBM and UBM in arrays, which are first compared with PyClick's own.
 All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
 """
 
@@ -21,6 +22,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import t as student
 
 import rankloop.clicks as clicks
 from rankloop.clicks import ClickLog
@@ -51,7 +53,9 @@ PEERS = {
     "dbn": ("DBN", "DBN"),
     "ccm": ("CCM", "CCM"),
 }
-SLOW, SLOW_PAGES = ("dbn", "ccm"), {"perplexity": 1000, "real": 1000}  # PyClick's take minutes for more
+SLOW, SLOW_PAGES = ("dbn", "ccm"), 1000  # PyClick's take minutes for more, which `slow` allows
+SPLITS, SPLIT_SIZES, SPLIT_TEST, SPLIT_SEED = 16, (125, 250, 500, 1000, 2000), 1000, 900
+PEER_EM, ALMOST_ONE = 50, 1 - 1e-6  # iterations of PyClick, and its largest probability
 
 
 def made_data() -> tuple[RankingDataset, np.ndarray]:
@@ -121,11 +125,110 @@ def perplexity() -> None:
 
 
 def real() -> None:
+    if (parts := trec_parts()) is not None:
+        beside_pyclick("real", trec_logs(parts), [name for name in PEERS if name not in SLOW])
+
+
+def slow() -> None:
+    if (parts := trec_parts()) is not None:
+        beside_pyclick("slow", trec_logs(parts), SLOW)
+
+
+def trec_parts() -> list[ClickLog] | None:
+    """The pages to learn from, in two parts, and those to test on."""
     root = os.environ.get("RANKLOOP_DATA")
     if not root:
         print("set RANKLOOP_DATA to the folder of real collections for the TREC sessions")
+        return None
+    folder = Path(root) / "trec_session2014_graphcm"
+    return [clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")]
+
+
+def splits() -> None:
+    """PBM and UBM on random divisions of all pages: the mean difference in bits, its interval."""
+    parts = trec_parts()
+    if parts is None:
         return
-    beside_pyclick("real", trec_logs(Path(root) / "trec_session2014_graphcm"), PEERS)
+    log = ClickLog.concat(parts)
+    if importlib.util.find_spec("pyclick") is not None:
+        equal_to_pyclick(log.select(np.arange(100)), parts[2])
+    gaps: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    for number in range(SPLITS):
+        order = np.random.default_rng([SPLIT_SEED, number]).permutation(log.n_pages)
+        test = log.select(order[-SPLIT_TEST:])
+        for size in SPLIT_SIZES:
+            train = log.select(order[:size])
+            for model in ("pbm", "ubm"):
+                ours = bits_of(clicks.model(model)().fit(train).click_probability(test), test).mean()
+                other = bits_of(pyclick_in_arrays(model, train, test), test).mean()
+                gaps.setdefault((size, model), []).append((ours, other))
+    print(f"\nTREC 2014, {SPLITS} random splits: the mean difference in bits and its 95 % interval")
+    for (size, model), found in gaps.items():
+        ours, other = np.transpose(found)
+        gap = ours - other
+        error = float(student.ppf(0.975, SPLITS - 1) * gap.std(ddof=1) / np.sqrt(SPLITS))
+        mean, ahead = float(gap.mean()), int((gap < 0).sum())
+        record(
+            "splits",
+            pages=size,
+            model=model,
+            rankloop=2 ** ours.mean(),
+            pyclick=2 ** other.mean(),
+            bits=mean,
+            low=mean - error,
+            high=mean + error,
+            ahead=ahead,
+            splits=SPLITS,
+        )
+        between = f"{mean:+.5f} [{mean - error:+.5f}, {mean + error:+.5f}]"
+        both = f"{2 ** other.mean():.4f} {2 ** ours.mean():.4f}"
+        print(f"{size:>6} {model:<6}{both}   {between}  {ahead}/{SPLITS}")
+
+
+def equal_to_pyclick(train: ClickLog, test: ClickLog) -> None:
+    for model in ("pbm", "ubm"):
+        peer = new_peer(model)
+        peer.train(peer_pages(train))
+        theirs = np.concatenate([peer.get_full_click_probs(one) for one in peer_pages(test)])
+        np.testing.assert_allclose(pyclick_in_arrays(model, train, test), theirs, atol=1e-12)
+
+
+def pyclick_in_arrays(model: str, train: ClickLog, test: ClickLog) -> np.ndarray:
+    """What PyClick's PBM or UBM predicts for pages of ten: EM from 1/2, with a click and a skip added."""
+    last = last_clicks(train) if model == "ubm" else 0
+    cell = (train.position - 1) * (K + 1) + last
+    pair, click = train.pairs.code, train.click
+    attraction, examination = np.full(len(train.pairs), 0.5), np.full(K * (K + 1), 0.5)
+    shown = 2 + np.bincount(pair), 2 + np.bincount(cell, minlength=len(examination))
+    for _ in range(PEER_EM):
+        a, e = attraction[pair], examination[cell]
+        clicked = 1 - a * e
+        liked = np.where(click == 1, 1.0, (1 - e) * a / clicked)
+        read = np.where(click == 1, 1.0, (1 - a) * e / clicked)
+        attraction = np.minimum((1 + np.bincount(pair, liked)) / shown[0], ALMOST_ONE)
+        examination = np.minimum((1 + np.bincount(cell, read, len(examination))) / shown[1], ALMOST_ONE)
+    names = train.queries[train.pairs.query], train.documents[train.pairs.document]
+    table = dict(zip(zip(*(ids.tolist() for ids in names), strict=True), attraction, strict=True))
+    pairs = test.pairs
+    ids = zip(test.queries[pairs.query].tolist(), test.documents[pairs.document].tolist(), strict=True)
+    a = np.array([table.get(one, 0.5) for one in ids])[pairs.code].reshape(-1, K)
+    matrix = examination.reshape(K, K + 1)
+    state, found = np.zeros((len(a), K + 1)), np.empty(a.shape)
+    state[:, 0] = 1.0  # P(the last click was here), 0 for none; in the PBM it stays there
+    for k in range(K):
+        p = state * matrix[k] * a[:, k : k + 1]
+        found[:, k] = p.sum(axis=1)
+        if model == "ubm":
+            state -= p
+            state[:, k + 1] += found[:, k]
+    return found.reshape(-1)
+
+
+def last_clicks(log: ClickLog) -> np.ndarray:
+    """The rank of the last click above each impression of pages of ten, 0 for none."""
+    rank = np.where(log.click == 1, log.position, 0).reshape(-1, K)
+    latest = np.maximum.accumulate(rank, axis=1)
+    return np.concatenate([np.zeros((len(rank), 1), int), latest[:, :-1]], axis=1).reshape(-1)
 
 
 def beside_pyclick(
@@ -141,7 +244,7 @@ def beside_pyclick(
             None if importlib.util.find_spec("pyclick") is None else (peer_pages(train), peer_pages(test))
         )
         for model in models:
-            if model in SLOW and train.n_pages > SLOW_PAGES[table]:
+            if table != "slow" and model in SLOW and train.n_pages > SLOW_PAGES:
                 continue
             start = time.process_time()
             ours = clicks.model(model)().fit(train)
@@ -183,8 +286,7 @@ def bits_of(chance: np.ndarray, log: ClickLog) -> np.ndarray:
     return -np.log2(np.maximum(np.where(log.click == 1, chance, 1 - chance), 1e-12))
 
 
-def trec_logs(folder: Path) -> Iterator[tuple[str, tuple[ClickLog, ClickLog]]]:
-    parts = [clicks.read_graphcm(folder / f"{p}_per_query_quid.txt") for p in ("train", "valid", "test")]
+def trec_logs(parts: list[ClickLog]) -> Iterator[tuple[str, tuple[ClickLog, ClickLog]]]:
     known = ClickLog.concat(parts[:2])
     for size in REAL_SIZES:
         some = known.select(np.arange(size))
@@ -377,7 +479,7 @@ def agreement(folder: Path, log: ClickLog, chosen: dict[str, float]) -> None:
 def main() -> None:
     if "RANKLOOP_PYCLICK" in os.environ:
         sys.path.insert(0, os.environ["RANKLOOP_PYCLICK"])
-    parts = {"speed": speed, "simulate": simulate, "trec": trec, "real": real, "perplexity": perplexity}
+    parts = {one.__name__: one for one in (speed, simulate, trec, real, slow, splits, perplexity)}
     for part in sys.argv[1:] or parts:
         parts[part]()
 

@@ -111,6 +111,26 @@ LAYOUTS = {
             "CPU s: PyClick, rankloop": "{pyclick_seconds:.1f}, {seconds:.2f}",
         }
     ),
+    "clicks/slow": Layout(
+        {
+            "log": "{log}",
+            "model": "{model}",
+            "PyClick": "{pyclick:.4f}",
+            "rankloop": "{rankloop:.4f}",
+            "difference, bits": "{bits:+.4f} ({low:+.4f} to {high:+.4f})",
+            "CPU s: PyClick, rankloop": "{pyclick_seconds:.1f}, {seconds:.2f}",
+        }
+    ),
+    "clicks/splits": Layout(
+        {
+            "pages": "{pages:,}",
+            "model": "{model}",
+            "PyClick": "{pyclick:.4f}",
+            "rankloop": "{rankloop:.4f}",
+            "mean difference, bits": "{bits:+.4f} ({low:+.4f} to {high:+.4f})",
+            "splits ahead": "{ahead} of {splits}",
+        }
+    ),
     "clicks/trec": Layout(
         {
             "model": "{model}",

@@ -37,8 +37,8 @@ def test_held_out_pages_are_predicted_better_than_with_a_weak_prior(name):
     shrunk = model.perplexity(test).overall
     for prior in (0.01, 1.0):
         assert shrunk < clicks.model(name)(prior=prior).fit(train).perplexity(test).overall
-    assert set(model.strength_) == set(model.documents)
-    assert all(strength in STRENGTHS for strength in model.strength_.values())
+    assert set(model.strength_) == {*model.documents, "query", "document"}
+    assert all(model.strength_[name] in STRENGTHS for name in model.documents)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "cascade"])  # has one click a page
@@ -91,16 +91,18 @@ def test_the_strength_is_the_best_one_of_fits_that_have_converged():
     model = clicks.PBM()
     chosen = model.fit(log).strength_["attraction"]
     seen = Evidence.of(log, None)
-    ranks = Ranks(["attraction"], model._rank_of_entry(seen), model.reads_ranks)
+    groups = {"query": seen.names.query, "document": seen.names.document}
+    ranks = Ranks(["attraction"], model._rank_of_entry(seen), model.reads_ranks, groups)
     whole = model._problem(seen)
     model._centre(whole, seen, fixed=False)
     parts = model._folds(seen, whole)
 
     def held_out(strength):
-        found = [centred(train, {"attraction": strength}, ranks, rounds=100) for train, _ in parts]
+        wanted = model.strength_ | {"attraction": strength}
+        found = [centred(train, wanted, ranks, rounds=100).values for train, _ in parts]
         return sum(held.expect(values)[0] for (_, held), values in zip(parts, found, strict=True))
 
-    assert held_out(chosen) >= max(held_out(chosen / 2), held_out(2 * chosen)) - 0.1
+    assert held_out(chosen) >= max(held_out(chosen / 2), held_out(2 * chosen)) - 1.0  # of some 1,076
 
 
 def test_the_centre_is_that_of_buhlmann_and_straub():

@@ -18,7 +18,7 @@ from rankloop.clicks.fitting.fit import Problem, Values, em, gradient, pooled
 from rankloop.clicks.fitting.folds import folds
 from rankloop.clicks.fitting.pages import Pages, Shown, pages_of
 from rankloop.clicks.fitting.parameters import ByPair, Parameter, by_document, by_rank
-from rankloop.clicks.fitting.shrink import Ranks, centred, strengths
+from rankloop.clicks.fitting.shrink import Ranks, centred, strengths, unseen
 from rankloop.clicks.perplexity import Perplexity
 from rankloop.clicks.simulation.random import key_of
 from rankloop.data import RankingDataset
@@ -32,7 +32,8 @@ class ClickModel(ABC):
 
     `prior` shrinks the parameters of documents. "auto" (empirical Bayes) chooses the strength of their Beta
     priors by held-out pages (`strength_`), centred on the documents of the same rank, or on those of the
-    first in models that say how often each rank is examined. A number is a strength in impressions, around
+    first in models that say how often each rank is examined; they also choose how far the centre moves with
+    the query, and with the document over all queries. A number is a strength in impressions, around
     the value that fits all documents best; a pair gives pseudo-counts (successes, failures) directly. What
     all documents share has a symmetric prior of this strength (two impressions with "auto").
     """
@@ -219,7 +220,9 @@ class ClickModel(ABC):
     def _stored(self, name: str, value: Floats, seen: Evidence, problem: Problem) -> Any:
         """A learned parameter in the form in which it would be given; the prior's centre for the unseen."""
         if name in self.documents:
-            return seen.table(value, problem.centre(name), problem.centres(name, self._rank_of_entry(seen)))
+            table = seen.table(value, problem.centre(name))
+            known = name in problem.centres
+            return unseen(table, problem.centres[name], self._rank_of_entry(seen)) if known else table
         return float(value[0]) if name in self.scalars else value
 
     def _rank_of_entry(self, seen: Evidence) -> Ints:
@@ -240,9 +243,12 @@ class ClickModel(ABC):
             problem.start[name][:] = value
             problem.prior[name] = strength * value, strength * (1 - value)
         if isinstance(self.prior, str) and free and not fixed:
-            ranks = Ranks(free, self._rank_of_entry(seen), self.reads_ranks)
+            rank = self._rank_of_entry(seen)
+            each, names = len(rank) // seen.n_pairs, seen.names
+            groups = {"query": np.repeat(names.query, each), "document": np.repeat(names.document, each)}
+            ranks = Ranks(free, rank, self.reads_ranks, groups)
             self.strength_ = strengths(self._folds(seen, problem), ranks)
-            problem.start = centred(problem, self.strength_, ranks, rounds=10)
+            problem.start, problem.centres = centred(problem, self.strength_, ranks)
 
     def _folds(self, seen: Evidence, whole: Problem) -> list[tuple[Problem, Problem]]:
         """The same problem on parts of the pages, and on the pages held out."""

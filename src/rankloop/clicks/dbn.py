@@ -13,7 +13,7 @@ from rankloop.clicks.fitting.evidence import Evidence
 from rankloop.clicks.fitting.expect import Counts
 from rankloop.clicks.fitting.fit import Problem, Values
 from rankloop.clicks.fitting.pages import Pages, Shown, pages_of
-from rankloop.clicks.fitting.parameters import ByPair
+from rankloop.clicks.fitting.parameters import ByPair, Product
 from rankloop.data import RankingDataset
 
 __all__ = ["DBN"]
@@ -85,7 +85,4 @@ class DBN(ClickModel):
         attraction, satisfaction = self._learned("attraction"), self._learned("satisfaction")
         if not (isinstance(attraction, ByPair) and isinstance(satisfaction, ByPair)):
             raise ValueError("relevance_ needs fitted attraction and satisfaction; use relevance(data)")
-        names = (attraction.queries, attraction.query, attraction.documents, attraction.document)
-        return ByPair(
-            *names, attraction.values * satisfaction.values, attraction.default * satisfaction.default
-        )
+        return Product.of(attraction, satisfaction)

@@ -88,9 +88,9 @@ class Evidence:
         row[self.names.code] = self.pages.row
         return self.pages.known_data.X[row]
 
-    def table(self, values: Floats, default: float, unseen: Floats | None) -> ByPair:
+    def table(self, values: Floats, default: float) -> ByPair:
         names = self.names
-        return ByPair(names.queries, names.query, names.documents, names.document, values, default, unseen)
+        return ByPair(names.queries, names.query, names.documents, names.document, values, default)
 
     @cached_property
     def usual_rank(self) -> Ints:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from rankloop._arrays import Bools, Floats, Ints, Singles
+from rankloop._arrays import Bools, Floats, Singles
 from rankloop._progress import progress
 from rankloop.clicks.fitting.expect import Counts
+from rankloop.clicks.fitting.kin import Centres
 from rankloop.clicks.fitting.parameters import ByFeatures, scaled
 
 __all__ = ["Problem", "Values", "em", "gradient", "improved", "pooled"]
@@ -32,6 +33,7 @@ class Problem:
     impressions: int
     held: dict[str, Bools] = field(default_factory=dict)
     alike: Values = field(default_factory=dict)  # of what documents share: the best if all were the same
+    centres: dict[str, Centres] = field(default_factory=dict)  # of priors that were estimated
     check: Callable[[Values], None] = lambda values: None  # warns of fitted values that should be known
 
     def centre(self, name: str) -> float:
@@ -40,27 +42,23 @@ class Problem:
         total = float(np.mean(yes) + np.mean(no))
         return float(np.mean(yes)) / total if total > 0 else float(self.start[name].mean())
 
-    def centres(self, name: str, group: Ints) -> Floats | None:
-        """The centre of the prior by group, the mean of all for groups without entries; None if it is one."""
-        yes, no = self.prior[name]
-        if np.ndim(yes) == 0 or np.ptp(yes) == 0:
-            return None
-        found = np.full(int(group.max()) + 1, self.centre(name))
-        found[group] = yes / (yes + no)
-        return found
-
     def penalised(self, values: Values) -> tuple[float, Counts]:
         """Log-likelihood plus log-prior, and the counts with the prior's in them."""
         value, counts = self.expect(values)
-        with_prior: Counts = {}
+        for name in self.start:
+            yes, no = self.prior.get(name, (0.0, 0.0))
+            free = ~self.held[name] if name in self.held else np.ones(len(values[name]), bool)
+            p = values[name]
+            value += float(np.sum(xlogy(yes, p)[free]) + np.sum(xlog1py(no, -p)[free]))
+        return value, self.with_prior(counts)
+
+    def with_prior(self, counts: Counts) -> Counts:
+        found: Counts = {}
         for name in self.start:
             successes, trials = counts[name]
             yes, no = self.prior.get(name, (0.0, 0.0))
-            free = ~self.held[name] if name in self.held else np.ones(len(successes), bool)
-            p = values[name]
-            value += float(np.sum(xlogy(yes, p)[free]) + np.sum(xlog1py(no, -p)[free]))
-            with_prior[name] = successes + yes, trials + yes + no
-        return value, with_prior
+            found[name] = successes + yes, trials + yes + no
+        return found
 
 
 def pooled(problem: Problem, names: list[str], iterations: int = 5) -> dict[str, float]:

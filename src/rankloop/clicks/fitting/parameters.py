@@ -9,9 +9,10 @@ from scipy.special import expit
 
 from rankloop._arrays import Array, Floats, Ints, Ints32, Singles
 from rankloop.clicks.columns.rows import places
+from rankloop.clicks.fitting.kin import shifted
 from rankloop.clicks.fitting.pages import Pages
 
-__all__ = ["ByFeatures", "ByGrade", "ByPair", "Parameter", "by_document", "by_rank"]
+__all__ = ["ByFeatures", "ByGrade", "ByPair", "Parameter", "Product", "by_document", "by_rank"]
 
 
 class Parameter(Protocol):
@@ -64,6 +65,7 @@ class ByPair:
     """One value per (query, document), or one per rank of it; `default` for pairs never seen.
 
     `unseen` holds the defaults by rank where these are known; a document without a rank gets `default`.
+    `query_odds` and `document_odds` are factors on the odds of defaults, by codes of queries and documents.
 
     >>> one, documents = np.array([1]), np.array(["d", "e"])
     >>> table = ByPair(np.array(["p", "q"]), one, documents, one, np.array([0.3]), default=0.1)
@@ -78,12 +80,18 @@ class ByPair:
     values: Floats
     default: float
     unseen: Floats | None = None
+    query_odds: Floats | None = None
+    document_odds: Floats | None = None
 
     def at(self, pages: Pages) -> Floats:
         default: float | Floats = self.default
         if self.unseen is not None:
             default = self.unseen[np.minimum(pages.position, len(self.unseen)) - 1]
         names = pages.known_names
+        if self.query_odds is not None and self.document_odds is not None:
+            by_query = _found(self.query_odds, names.queries, self.queries)[names.query]
+            by_document = _found(self.document_odds, names.documents, self.documents)[names.document]
+            default = shifted(default, (by_query * by_document)[names.code])
         place = self._find(names.queries, names.query, names.documents, names.document)[names.code]
         known = place >= 0
         if self.values.ndim == 1:
@@ -97,9 +105,17 @@ class ByPair:
         zero = np.zeros(1, np.int32)
         place = int(self._find(query, zero, document, zero)[0])
         if place < 0:
-            return self.default
+            return self._unseen(query, document)
         found = self.values[place]
         return float(found) if np.ndim(found) == 0 else found
+
+    def _unseen(self, query: Array, document: Array) -> float:
+        if self.query_odds is None or self.document_odds is None:
+            return self.default
+        by_query = _found(self.query_odds, query, self.queries)
+        return float(
+            shifted(self.default, by_query * _found(self.document_odds, document, self.documents))[0]
+        )
 
     def _find(self, queries: Array, query: Array, documents: Array, document: Array) -> Ints:
         same = queries is self.queries and documents is self.documents
@@ -113,6 +129,28 @@ class ByPair:
         )
         wanted = np.where((query_at >= 0) & (document_at >= 0), query_at * width + document_at, -1)
         return places(wanted, mine)
+
+
+@dataclass(frozen=True, eq=False)
+class Product(ByPair):
+    """The product of two tables of the same pairs; of pairs never seen, that of what the two say."""
+
+    factors: tuple[ByPair, ...] = ()
+
+    @staticmethod
+    def of(one: ByPair, other: ByPair) -> "Product":
+        names = one.queries, one.query, one.documents, one.document
+        return Product(*names, one.values * other.values, one.default * other.default, factors=(one, other))
+
+    def _unseen(self, query: Array, document: Array) -> float:
+        return float(np.prod([part._unseen(query, document) for part in self.factors]))
+
+
+def _found(odds: Floats, ids: Array, known: Array) -> Floats:
+    """The factors of these ids, 1 where they are not known."""
+    at = np.arange(len(ids)) if ids is known else places(ids, known)
+    inside = (at >= 0) & (at < len(odds))
+    return np.where(inside, odds[np.where(inside, at, 0)], 1.0)
 
 
 @dataclass(frozen=True, eq=False)
