@@ -1,5 +1,6 @@
 """Tokens that are sent at the same time: no more of them are compared than one after the other."""
 
+import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
@@ -11,7 +12,7 @@ from rankloop.serve.config import WebSettings
 from rankloop.serve.desk.users import add_user, user_of_token
 from rankloop.serve.events.store import StoreAway
 from rankloop.serve.http import tokens
-from rankloop.serve.http.tokens import TRIES
+from rankloop.serve.http.tokens import TRIES, WrongTokens
 from serve.running import ADMIN, TOKEN, client_of
 
 AT_ONCE = 200
@@ -96,6 +97,36 @@ def test_right_tokens_at_once_are_all_taken(shop, compared, way):
     assert set(found) == {200}
     found = at_once(lambda _: WAYS[way](client, TOKEN).status_code, 100)
     assert set(found) == {200}
+
+
+def test_who_gives_up_while_waiting_holds_nobody():
+    """Waiting requests that are cancelled, and looks that fail, leave the turn to those behind them."""
+
+    async def crowd():
+        wrong = WrongTokens(100)
+
+        async def right():
+            await asyncio.sleep(0.01)
+            return True
+
+        async def fails():
+            raise OSError
+
+        looks = [wrong.find(right if at % 5 else fails, "token", "192.0.2.1") for at in range(200)]
+        tasks = [asyncio.create_task(look) for look in looks]
+        await asyncio.sleep(0.005)
+        for task in tasks[40:150]:
+            task.cancel()
+        found = await asyncio.gather(*tasks, return_exceptions=True)
+        assert sum(one is True for one in found) == 4 * 90 // 5
+        assert sum(isinstance(one, asyncio.CancelledError) for one in found) == 110
+        assert sum(isinstance(one, OSError) for one in found) == 90 // 5
+        assert not wrong._turns
+        assert not wrong._compared
+
+    start = time.monotonic()
+    asyncio.run(crowd())
+    assert time.monotonic() - start < 5.0
 
 
 def test_guesses_count_while_the_database_is_away(shop, compared, monkeypatch):

@@ -91,13 +91,23 @@ class WrongTokens:
                 raise LockedOut(wait)
             if self._left.look(where, now, 1.0 + self._compared[where]) <= 0:
                 return
-            turn = asyncio.get_running_loop().create_future()
-            queue = self._turns.setdefault(where, deque())
-            queue.append(turn)
-            await asyncio.wait({turn}, timeout=end - now)
+            await self._wait(where, end - now)
+
+    async def _wait(self, where: str, seconds: float) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        queue = self._turns.setdefault(where, deque())
+        queue.append(turn)
+        try:
+            await asyncio.wait({turn}, timeout=seconds)
+        except asyncio.CancelledError:
+            if turn.done():  # it is the turn of the next one
+                self._next(where)
+            raise
+        finally:
             if not turn.done():
                 queue.remove(turn)
-                raise Busy("too many tokens of one network are being compared; try again in a moment")
+        if not turn.done():
+            raise Busy("too many tokens of one network are being compared; try again in a moment")
 
     def _next(self, where: str) -> None:
         """Let the next one of an address range look again."""
