@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints
+from rankloop._arrays import Array, Floats
 
 __all__ = ["Centres", "shifted", "updated"]
 
@@ -19,7 +19,7 @@ class Centres:
     rank: Floats
     odds: Mapping[str, Floats]  # by the codes of queries, and of documents
 
-    def of(self, groups: Mapping[str, Ints]) -> Floats:
+    def of(self, groups: Mapping[str, Array]) -> Floats:
         """The centre of each entry, with what it has in common with others."""
         centre = self.rank
         for name, code in groups.items():
@@ -38,7 +38,7 @@ def shifted(centre: Floats | float, odds: Floats) -> Floats:
 
 
 def updated(
-    centres: Centres, groups: Mapping[str, Ints], weights: Mapping[str, float], counts: tuple[Floats, Floats]
+    centres: Centres, groups: Mapping[str, Array], weights: Mapping[str, float], counts: tuple[Floats, Floats]
 ) -> Centres:
     r"""One step towards the factors that explain the counts (successes, trials) of each group.
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints
+from rankloop._arrays import Array, Floats, Ints
 from rankloop.clicks.fitting.fit import Problem, Values, improved
 from rankloop.clicks.fitting.kin import Centres, updated
 from rankloop.clicks.fitting.parameters import ByPair
@@ -38,7 +38,7 @@ class Ranks:
     names: Sequence[str]
     rank: Ints
     first_for_all: bool
-    groups: Mapping[str, Ints] = field(default_factory=dict)
+    groups: Mapping[str, Array] = field(default_factory=dict)
 
     def centres(self, successes: Floats, trials: Floats, strength: float) -> Floats:
         """The centre of each entry by its rank."""
