@@ -1,6 +1,7 @@
 """`tune` beside random search: the best cross-validated NDCG@10 after n trials, over twenty seeds.
 
     nice python benchmarks/tune.py [--trials 20] [--seeds 20] [--development] [--sets NAME ...] [--fits FILE]
+                             [--table NAME]
 
 The goal: after n trials, what random search needs 2 n for. Both search the same ranges of LambdaMART by the
 same three folds of whole queries, and a trial is a trial also where `tune` prunes it. Every parameter is
@@ -86,6 +87,9 @@ def main() -> None:
     options.add_argument("--development", action="store_true")
     options.add_argument("--sets", nargs="*")
     options.add_argument("--fits", type=Path)
+    options.add_argument(
+        "--table", default="sets", help="the table of --json; sets of another run have another"
+    )
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -106,7 +110,7 @@ def main() -> None:
         error = gap.std(ddof=1) / np.sqrt(len(gap))
         reached += gap.mean() >= 0
         means = {"random_n": half.mean(), "random_2n": whole.mean(), "tune_n": tuned.mean()}
-        record("sets", set=name, trials=n, **means, difference=gap.mean(), error=error)
+        record(asked.table, set=name, trials=n, **means, difference=gap.mean(), error=error)
         print(
             f"{name:<24}{half.mean():>10.4f}{whole.mean():>11.4f}{tuned.mean():>9.4f}"
             f"{gap.mean():>+13.4f} ± {error:.4f}",

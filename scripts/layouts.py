@@ -69,6 +69,16 @@ AUTO = Layout(
     {"synthetic": "`rl.synthetic`"},
 )
 
+TUNE = Layout(
+    {
+        "set": "{set}",
+        "random search, n trials": "{random_n:.4f}",
+        "random search, 2 n trials": "{random_2n:.4f}",
+        "`tune`, n trials": "{tune_n:.4f}",
+        "`tune` less random search with 2 n": "{difference:+.4f} ± {error:.4f}",
+    }
+)
+
 LAYOUTS = {
     "auto/sets": AUTO,
     "first_minutes/minutes": Layout(
@@ -82,15 +92,8 @@ LAYOUTS = {
             "minutes (bar 5)": "{minutes:.2f}",
         }
     ),
-    "tune/sets": Layout(
-        {
-            "set": "{set}",
-            "random search, n trials": "{random_n:.4f}",
-            "random search, 2 n trials": "{random_2n:.4f}",
-            "`tune`, n trials": "{tune_n:.4f}",
-            "`tune` less random search with 2 n": "{difference:+.4f} ± {error:.4f}",
-        }
-    ),
+    "tune/sets": TUNE,
+    "tune/example": TUNE,
     "clicks/simulate": Layout(
         {
             "pages": "{pages}",
