@@ -54,7 +54,7 @@ PEERS = {
     "ccm": ("CCM", "CCM"),
 }
 SLOW, SLOW_PAGES = ("dbn", "ccm"), 1000  # PyClick's take minutes for more, which `slow` allows
-SPLITS, SPLIT_SIZES, SPLIT_TEST, SPLIT_SEED = 16, (125, 250, 500, 1000, 2000), 1000, 900
+SPLITS, SPLIT_SIZES, SPLIT_TEST, SPLIT_SEED = 48, (125, 250, 500, 1000, 2000), 1000, 900
 PEER_EM, ALMOST_ONE = 50, 1 - 1e-6  # iterations of PyClick, and its largest probability
 
 
