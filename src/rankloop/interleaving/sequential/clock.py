@@ -9,7 +9,7 @@ __all__ = ["counted_information", "part_of_plan"]
 ORDINARY = 1.25  # times as fast as by information is a difference renewed by the second pages of new people
 FREE = 0.5  # of a renewal, which chance makes among the first people
 WIDEST = 2.3  # standard errors at the end of a plan, around which an excess is weighed
-LATELY = 0.05  # growth of the logarithm of people, from which on a rate of renewal is told
+LATELY = 0.05  # growth of the logarithm of people, from which on there is a rate of renewal
 MOST = 600.0  # of a renewal, beyond which there are no numbers
 
 
@@ -33,8 +33,8 @@ def part_of_plan(
 
     The part is that of the planned people to the power of c, :math:`(n / N)^c`, where c >= 1 is how fast
     the difference was renewed, by the logarithm of people, since three quarters of those who `arrived`
-    were there: people to come are expected to renew it as fast. What was renewed beyond that cannot be
-    told from the number of people, say where all came at the start and come back until the last one
+    were there: people to come are expected to renew it as fast. What was renewed beyond that does not
+    follow from the number of people, say where all came at the start and come back until the last one
     arrives. It is added up with the weight :math:`b \phi(b)`, the chance to pass a boundary that is b
     standard errors away.
     """
