@@ -156,8 +156,11 @@ def test_the_command_prints_a_table_and_what_is_missed(tmp_path, capsys, monkeyp
     monkeypatch.setattr(sys, "argv", ["nulls.py", "--quick", "--json", str(tmp_path / "cells.json")])
     assert nulls.main() == 1, "a miss that nothing says is a failure"
     shown = capsys.readouterr().out
-    assert "1 of 4 cells hold; of 1 outside the bar the result says so; 2 missed, 1 of them" in shown
-    assert "SAID: a warning says so in 96%" in shown
+    assert (
+        "1 of 4 cells hold; 1 are outside their bar with a warning in the result; 2 missed, 1 of them"
+        in shown
+    )
+    assert "WARNED: a warning says so in 96%" in shown
     assert "missed: c, bad: 9.0%" in shown
     written = json.loads((tmp_path / "cells.json").read_text())["section"]
     assert [one["ok"] for one in written["cells"]] == [True, False, False, False]

@@ -33,10 +33,10 @@ class Cell:
 
     @property
     def state(self) -> str:
-        """ "ok"; "said" for a cell outside its bar whose results say so; "missed"."""
+        """ "ok"; "warned" for a cell outside its bar whose results say so; "missed"."""
         if self.ok:
             return "ok"
-        return "said" if self.said is not None and self.said >= SAID else "missed"
+        return "warned" if self.said is not None and self.said >= SAID else "missed"
 
 
 def runs(quick: bool) -> int:

@@ -22,7 +22,7 @@ def line(cell: Cell) -> str:
 
 
 def summary(found: list[Cell]) -> list[str]:
-    """How many cells hold, of how many the result says why not, and which are missed for no known reason."""
+    """How many cells hold, how many miss with a warning, and which are missed for no known reason."""
     missed = [one for one in found if one.state == "missed"]
     unknown = [one for one in missed if not one.note]
     lines = [f"\n{_count(found)}; {len(missed)} missed"]
@@ -32,22 +32,22 @@ def summary(found: list[Cell]) -> list[str]:
 
 
 def _count(found: list[Cell]) -> str:
-    said = sum(one.state == "said" for one in found)
+    warned = sum(one.state == "warned" for one in found)
     hold = f"{sum(one.ok for one in found):,} of {len(found):,} cells hold"
-    return f"{hold}; of {said:,} outside the bar the result says so" if said else hold
+    return f"{hold}; {warned:,} are outside their bar with a warning in the result" if warned else hold
 
 
 def markdown(sections: dict[str, Section]) -> str:
     """The cells of all sections as tables, what is missed first."""
     every = [one for section in sections.values() for one in section.cells]
-    outside = {state: [one for one in every if one.state == state] for state in ("missed", "said")}
+    outside = {state: [one for one in every if one.state == state] for state in ("missed", "warned")}
     minutes = sum(section.cpu_minutes for section in sections.values())
     lines = [
         f"{_count(every)}; {len(outside['missed'])} missed; {minutes:.0f} minutes of CPU time. "
         "The seeds are constants in the files of `benchmarks/null_lab`, so a run gives the same cells again.",
         "",
         *_outside("Missed", outside["missed"]),
-        *_outside("Outside the bar, and the result says so", outside["said"]),
+        *_outside("Outside the bar, with a warning in the result", outside["warned"]),
     ]
     for name, section in sections.items():
         about = f"{section.date}, version {section.version}, {section.machine}"
@@ -61,7 +61,7 @@ def markdown(sections: dict[str, Section]) -> str:
     return "\n".join(lines)
 
 
-_SHOWN = {"ok": "ok", "said": "said", "missed": "**missed**"}
+_SHOWN = {"ok": "ok", "warned": "warned", "missed": "**missed**"}
 
 
 def _outside(title: str, cells: list[Cell]) -> Iterator[str]:
