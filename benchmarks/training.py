@@ -1,6 +1,7 @@
 """LambdaMART against LightGBM's own lambdarank: gradients, rounds and NDCG@10, in one run and as ratios.
 
-    python benchmarks/training.py [--quick] [--queries N] [--trees N] [--seeds N] [--first N] [--only PART]
+    python benchmarks/training.py [--quick] [--queries N] [--trees N] [--draws N] [--divisions N]
+        [--only gradient | speed | quality | drawn]
 
 Everything runs in one thread, repeats are interleaved and medians are shown. LightGBM's gradient is a round
 with two leaves on one feature, less the same round with precomputed gradients. A round is timed from
@@ -8,8 +9,9 @@ the end of the first round to the end of the last, so that loading and binning d
 "whole" counts them for both. Other lambdas grow trees of other shapes, which cost more or less; the last
 line is the ratio from the gradient alone. The forests have the parameters of LightGBM's published
 experiments: 255 leaves, learning rate 0.1, min_sum_hessian 100 for 10,000 queries. The small real sets get
-31 leaves and min_sum_hessian 5, as LightGBM's own example has them, and random splits of their queries.
-Quality is paired by seed, with a 95 % t-interval.
+31 leaves and min_sum_hessian 5, as LightGBM's own example has them. Each of their queries is tested by
+forests that were trained on the other folds, once for every random division into five; its difference is the
+mean over divisions, and the 95 % t-interval is over queries. That of the synthetic sets is over draws.
 """
 
 import argparse
@@ -20,7 +22,7 @@ os.environ.update({"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
 import re
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +37,7 @@ from rankloop.rankers import LambdaMART
 from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
-TREES, TIMED_TREES, SEEDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 9, 3, 30
+TREES, TIMED_TREES, DRAWS, DIVISIONS, FOLDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 20, 5, 9, 3, 30
 LARGE = {"leaves": 255, "learning_rate": 0.1, "min_sum_hessian": 100.0}
 SMALL = {"leaves": 31, "learning_rate": 0.1, "min_sum_hessian": 5.0}
 NDCG = metric("ndcg@10")
@@ -58,10 +60,6 @@ def own_settings(leaves: int, learning_rate: float, min_sum_hessian: float) -> d
 def large(queries: int) -> dict[str, float]:
     """The published parameters; with fewer queries, min_sum_hessian shrinks with the sums it bounds."""
     return {**LARGE, "min_sum_hessian": LARGE["min_sum_hessian"] * min(queries / QUERIES, 1.0)}
-
-
-def quality(scores: Any, test: RankingDataset) -> float:
-    return NDCG.mean(NDCG(scores, test.y, test.offsets))
 
 
 class Fitted(NamedTuple):
@@ -172,24 +170,47 @@ def speed(queries: int, trees: int, gradient: tuple[float, float]) -> None:
     print(f"  by the gradient alone, had the trees been LightGBM's: {same_trees:.2f} ×", flush=True)
 
 
-def compare(
-    name: str, seeds: Iterable[int], pairs: Iterable[tuple[RankingDataset, ...]], trees: int, settings: Any
-) -> None:
-    """Prints a line after every seed, so that an interrupted run still has results."""
-    found = []
-    for seed, (train, test) in zip(seeds, pairs, strict=True):
-        both = [fit(train, trees, settings, lambda _: None) for fit in (fit_theirs, fit_ours)]
-        found.append([quality(one.scores(test), test) for one in both])
-        print(f"    seed {seed}: LightGBM {found[-1][0]:.4f}  rankloop {found[-1][1]:.4f}", flush=True)
+def both(train: RankingDataset, test: RankingDataset, trees: int, settings: Any) -> list[Any]:
+    """NDCG@10 of each test query, by LightGBM's forest and by ours."""
+    fitted = (fit(train, trees, settings, lambda _: None) for fit in (fit_theirs, fit_ours))
+    return [NDCG(one.scores(test), test.y, test.offsets) for one in fitted]
+
+
+def divided(name: str, data: RankingDataset, divisions: int, trees: int) -> None:
+    """Each query of a real set, by forests that did not see it; what differs is its mean over divisions."""
+    place = {qid: at for at, qid in enumerate(data.qid.tolist())}
+    found = np.empty((divisions, 2, data.n_queries))
+    for division in range(divisions):
+        for train, test in data.folds(FOLDS, seed=division):
+            found[division][:, [place[qid] for qid in test.qid.tolist()]] = both(train, test, trees, SMALL)
+    theirs, ours = found.mean(axis=0)
+    show(name, theirs, ours, "queries", divisions=divisions)
+
+
+def drawn(queries: int, draws: int, trees: int) -> None:
+    """Synthetic sets, one forest of each kind a draw. A line after every draw tells how far it is."""
+    shape, found = {"docs_per_query": DOCUMENTS, "n_features": FEATURES}, []
+    for seed in range(draws):
+        train = synthetic(n_queries=queries, seed=seed, **shape)
+        test = synthetic(n_queries=TEST_QUERIES, seed=1000 + seed, **shape)
+        found.append([NDCG.mean(values) for values in both(train, test, trees, large(queries))])
+        print(f"    draw {seed}: LightGBM {found[-1][0]:.4f}  rankloop {found[-1][1]:.4f}", flush=True)
     theirs, ours = np.array(found).T
+    show(f"synthetic, {queries:,} queries", theirs, ours, "draws")
+
+
+def show(name: str, theirs: Any, ours: Any, over: str, **more: int) -> None:
+    """Means of both and of the difference with its interval; lists with nothing relevant are left out."""
+    theirs, ours = (values[~np.isnan(theirs)] for values in (theirs, ours))
     gap = ours - theirs
     half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.nan
     low, high = gap.mean() - half, gap.mean() + half
     means = {"lightgbm": theirs.mean(), "rankloop": ours.mean()}
-    record("quality", set=name, seeds=len(gap), **means, difference=gap.mean(), low=low, high=high)
+    table = "quality" if over == "queries" else "quality, drawn"
+    record(table, set=name, **{over: len(gap)}, **more, **means, difference=gap.mean(), low=low, high=high)
     print(
         f"  {name:28} LightGBM {theirs.mean():.4f}  rankloop {ours.mean():.4f}  "
-        f"difference {gap.mean():+.4f} [{gap.mean() - half:+.4f}, {gap.mean() + half:+.4f}]",
+        f"difference {gap.mean():+.4f} [{low:+.4f}, {high:+.4f}] over {len(gap)} {over}",
         flush=True,
     )
 
@@ -210,29 +231,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--queries", type=int, default=QUERIES)
     parser.add_argument("--trees", type=int, default=TREES)
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--first", type=int, default=0, help="the first seed, to continue an earlier run")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="of the synthetic set")
+    parser.add_argument("--divisions", type=int, default=DIVISIONS, help="of the real sets into folds")
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries and fewer trees")
-    parser.add_argument("--only", choices=("gradient", "speed", "quality"))
+    parser.add_argument("--only", choices=("gradient", "speed", "quality", "drawn"))
     given = parser.parse_args()
     queries, trees = (QUERIES // 10, 30) if given.quick else (given.queries, given.trees)
-    if given.only != "quality":
+    if given.only in (None, "gradient", "speed"):
         gradient = gradients(queries)
         if given.only != "gradient":
             speed(queries, min(TIMED_TREES, trees), gradient)
     if given.only in (None, "quality"):
-        seeds = range(given.first, given.first + given.seeds)
-        print(f"\nNDCG@10 after {trees} trees, {given.seeds} seeds; difference with its 95 % interval")
+        print(f"\nNDCG@10 after {trees} trees, {given.divisions} divisions into {FOLDS} folds")
         for name, data in real_sets().items():
-            compare(name, seeds, [data.split(0.8, seed=seed) for seed in seeds], trees, SMALL)
-        compare(f"synthetic, {queries:,} queries", seeds, drawn(queries, seeds), trees, large(queries))
-
-
-def drawn(queries: int, seeds: Iterable[int]) -> Iterator[tuple[RankingDataset, ...]]:
-    shape = {"docs_per_query": DOCUMENTS, "n_features": FEATURES}
-    for seed in seeds:
-        train = synthetic(n_queries=queries, seed=seed, **shape)
-        yield train, synthetic(n_queries=TEST_QUERIES, seed=1000 + seed, **shape)
+            divided(name, data, given.divisions, trees)
+    if given.only in (None, "drawn"):
+        print(f"\nNDCG@10 after {trees} trees, {given.draws} draws")
+        drawn(queries, given.draws, trees)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,12 @@ STAGES = {
 }
 SERVED = {"request": 1, "retrieve": 2, "features": 1, "rank": 1, "show": 1, "record": 2}  # digits of each
 LEARNERS = {"pdgd": "PDGD", "dbgd": "DBGD", "mgd": "MGD"}
-QUALITY = {"": "{who}", "NDCG@10 (95 % interval)": "{ndcg:.3f} ({low:.3f} to {high:.3f})", "p": "{p:.3f}"}
+QUALITY = {"": "{who}", "NDCG@10 (95 % interval)": "{ndcg:.3f} ({low:.3f} to {high:.3f})", "p": "{p:p}"}
+AGAINST_LIGHTGBM = {
+    "LightGBM": "{lightgbm:.4f}",
+    "rankloop": "{rankloop:.4f}",
+    "difference": "{difference:+.4f} [{low:+.4f}, {high:+.4f}]",
+}
 CONVERGENCE = {
     "sessions": "{sessions:,}",
     "naive": "{naive:.4f}",
@@ -41,6 +46,21 @@ CONVERGENCE = {
 }
 MEAN = "{ndcg:.3f} [{low:.3f}, {high:.3f}]"
 
+ALL_WORLDS = Layout(
+    {
+        "worlds": "{worlds}",
+        "full information clearly above naive trees": "{clear}",
+        "share of that way (95 % interval)": "{share[0]:.0%} ({share[1]:.0%} to {share[2]:.0%})",
+        "the same, 100 % at most": "{most[0]:.0%} ({most[1]:.0%} to {most[2]:.0%})",
+        "`learn` clearly above the best peer": "{clearly above the best peer}",
+        "above": "{above the best peer}",
+        "below": "{below the best peer}",
+        "clearly below": "{clearly below the best peer}",
+        "below naive trees where labels are clearly above": (
+            "{below naive trees where labels are clearly above}"
+        ),
+    }
+)
 WORLDS = Layout(
     {
         "world": "{world}",
@@ -197,21 +217,7 @@ LAYOUTS = {
         }
     ),
     "worlds/fresh": WORLDS,
-    "worlds/fresh, all": Layout(
-        {
-            "worlds": "{worlds}",
-            "full information clearly above naive trees": "{clear}",
-            "share of that way (95 % interval)": "{share[0]:.0%} ({share[1]:.0%} to {share[2]:.0%})",
-            "the same, 100 % at most": "{most[0]:.0%} ({most[1]:.0%} to {most[2]:.0%})",
-            "`learn` clearly above the best peer": "{clearly above the best peer}",
-            "above": "{above the best peer}",
-            "below": "{below the best peer}",
-            "clearly below": "{clearly below the best peer}",
-            "below naive trees where labels are clearly above": (
-                "{below naive trees where labels are clearly above}"
-            ),
-        }
-    ),
+    **{f"worlds/{part}, all": ALL_WORLDS for part in ("fresh", "opened", "earlier")},
     "worlds/reporting": WORLDS,
     "worlds/lost": WORLDS,
     "worlds/before": WORLDS,
@@ -536,19 +542,10 @@ LAYOUTS = {
         }
     ),
     "training/quality": Layout(
-        {
-            "data": "{set}",
-            "seeds": "{seeds}",
-            "LightGBM": "{lightgbm:.4f}",
-            "rankloop": "{rankloop:.4f}",
-            "difference": "{difference:+.4f} [{low:+.4f}, {high:+.4f}]",
-        },
-        {
-            "webis_clueweb09_letor": "`webis-clueweb09`, random splits of the queries",
-            "lightgbm_lambdarank": "`lightgbm-example`, random splits of the queries",
-            "synthetic, 1,000 queries": "synthetic, 1,000 queries of 120 documents, 255 leaves",
-        },
+        {"data": "{set}", "queries": "{queries}", "divisions": "{divisions}", **AGAINST_LIGHTGBM},
+        {"webis_clueweb09_letor": "`webis-clueweb09`", "lightgbm_lambdarank": "`lightgbm-example`"},
     ),
+    "training/quality, drawn": Layout({"data": "{set}", "draws": "{draws}", **AGAINST_LIGHTGBM}),
     "training/speed": Layout(
         {
             "": "{what}",

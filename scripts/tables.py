@@ -103,11 +103,13 @@ def merged(rows: list[dict[str, Any]], layout: Layout) -> list[dict[str, Any]]:
 
 
 class _Forms(string.Formatter):
-    """Format strings with a space before %, millions by M, and nothing for None."""
+    """Format strings with a space before %, millions by M, chances by p, and nothing for None."""
 
     def format_field(self, value: Any, form: str) -> str:
         if value is None:
             return ""
+        if form == "p":
+            return "< 0.001" if value < 0.001 else f"{value:.3f}"
         if form.endswith("M"):
             return f"{value / 1e6:,.{form[:-1] or 0}f} million"
         text = format(value, form)

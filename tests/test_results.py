@@ -105,6 +105,26 @@ def test_a_table_that_is_typed_by_hand_is_found(tables):
     assert typed_tables("| limit | value |\n|---|---|\n| a | 3 |\n| b | 4 MB |\n| c | 1.5 |\n", tables) == []
 
 
+def typed_differences(text, tables):
+    """Differences and errors, as in +0.012 or ± .03, that stand in sentences."""
+    text = re.sub(r"^```.*?^```|`[^`]*`", "", tables.BLOCK.sub("", text), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"[+−±-] ?\d?\.\d{2,}", re.sub(r"^\|.*$", "", text, flags=re.MULTILINE))
+
+
+def test_no_measured_difference_is_typed_in_a_sentence(tables):
+    found = {
+        page.name: typed
+        for page in tables.pages()
+        if (typed := typed_differences(page.read_text(encoding="utf-8"), tables))
+    }
+    assert found == {}, "say what the table shows, or let the benchmark print it"
+
+
+def test_a_difference_in_a_sentence_is_found(tables):
+    assert typed_differences("It gained +0.012 ± .03 here.", tables) == ["+0.012", "± .03"]
+    assert typed_differences("`gain=+0.012` at 0.95\n| a | +0.012 |\n", tables) == []
+
+
 def test_there_are_such_tables(tables):
     names = [one for page in tables.pages() for one in tables.BLOCK.findall(page.read_text(encoding="utf-8"))]
     assert len(names) == len(set(names)) > 25
