@@ -118,7 +118,8 @@ class Candidates:
 
     def __iter__(self) -> Iterator[Hit]:
         """The results with their documents and snippets, which takes longer than ranking them."""
-        snippets = Snippets(self.snapshot, self.leaves)
+        snippets = Snippets(self.snapshot, self.leaves, self.rows)
         for at, id in enumerate(self.ids.tolist()):
-            document = self.snapshot.document(int(self.rows[at]))
-            yield Hit(id, at + 1, float(self.scores[at]), document, snippets.of(document))
+            row = int(self.rows[at])
+            document = self.snapshot.document(row)
+            yield Hit(id, at + 1, float(self.scores[at]), document, snippets.of(row, document))

@@ -31,7 +31,7 @@ class Presenter:
         self, found: Candidates, fields: Sequence[str] | None = None, *, first: int = 1
     ) -> list[Result]:
         """The candidates as results, from position `first`, with all stored fields or those named."""
-        snippets, snapshot = Snippets(found.snapshot, found.leaves), found.snapshot
+        snippets, snapshot = Snippets(found.snapshot, found.leaves, found.rows), found.snapshot
         results = []
         for at, (id, row, score) in enumerate(
             zip(found.ids.tolist(), found.rows.tolist(), found.scores.tolist(), strict=True), first
@@ -48,7 +48,7 @@ class Presenter:
                     score=score if math.isfinite(score) else 0.0,
                     title=self.title_of(id, document),
                     url=self.url_of(document),
-                    snippet=clean_text(snippets.of(document)),
+                    snippet=clean_text(snippets.of(row, document)),
                     document=json_value(sent),
                 )
             )
