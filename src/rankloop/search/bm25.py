@@ -10,6 +10,7 @@ import numpy as np
 
 from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._names import one_of
+from rankloop.search.index.best import best_first
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Snapshot
 from rankloop.search.index.top import Postings, top_sum
@@ -254,8 +255,7 @@ def best_of_segments(
         return Found(np.empty(0, np.int64), np.empty(0), 0)
     rows = parts[0].rows if len(parts) == 1 else np.concatenate([part.rows for part in parts])
     scores = parts[0].scores if len(parts) == 1 else np.concatenate([part.scores for part in parts])
-    order = np.lexsort((rows, -scores))[:k]
-    return Found(rows[order], scores[order], sum(part.matches for part in parts))
+    return Found(*best_first(rows, scores, k), sum(part.matches for part in parts))
 
 
 def _spans(postings: Postings, documents: int) -> Iterator[Postings]:

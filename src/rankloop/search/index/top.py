@@ -6,22 +6,25 @@ import numpy as np
 
 from rankloop._arrays import Bytes, Floats, Ints, Ints32
 from rankloop._jit import inlined, kernel, part
+from rankloop.search.index.best import shrink
 
-__all__ = ["Postings", "place_of", "shrink", "term_frequencies", "top_combined", "top_sum"]
+__all__ = ["Postings", "place_of", "term_frequencies", "top_combined", "top_sum"]
 
 
 COUNTED = 32  # numbers among which the place of one is counted, not searched
 BLOCK = 16_384  # documents scored at once: their scores stay in the processor's cache
+RUN = 256  # postings of one term whose scores are computed before they are added
 SPARE = 1_024  # room for candidates beyond 2 k, so that the best k are rarely selected again
+LEAST = 256  # room for candidates below which the best k are selected
 
 
 class Room(NamedTuple):
-    """Work space of a search: a block's scores, its documents with one, and those that reach the bar."""
+    """Work space of a search: a block's scores, its documents with one, and candidates for the best."""
 
     block: Floats
     touched: Ints32
-    reaching: Ints32
-    score: Floats
+    best: Floats
+    who: Ints
 
 
 class Postings(NamedTuple):
@@ -38,35 +41,14 @@ class Postings(NamedTuple):
     field: Ints
 
 
-@kernel
-def shrink(scores: Floats, docs: Ints, size: int, k: int) -> float:
-    """Move the k best of the first `size` to the front, in no order, and give the lowest score among them.
-
-    Of documents with equal scores the first stay.
-    """
-    last = np.partition(scores[:size], size - k)[size - k]
-    above, equal = 0, 0
-    for i in range(size):
-        above += scores[i] > last
-        equal += scores[i] == last
-    highest = np.int64(2**62)
-    if equal > k - above:
-        same = docs[:size][scores[:size] == last]
-        highest = np.partition(same, k - above - 1)[k - above - 1]
-    kept = 0
-    for i in range(size):
-        if scores[i] > last or (scores[i] == last and docs[i] <= highest):
-            scores[kept], docs[kept] = scores[i], docs[i]
-            kept += 1
-    return float(last)
-
-
 @part
-def _room(k: int) -> tuple[Floats, Ints, Room]:
-    """Scores and documents of candidates, and work space."""
-    best, who = np.empty(2 * k + SPARE), np.empty(2 * k + SPARE, np.int64)
-    touched, reaching = np.empty(BLOCK + 1, np.int32), np.empty(BLOCK + 1, np.int32)
-    return best, who, Room(np.zeros(BLOCK), touched, reaching, np.empty(BLOCK + 1))
+def _room(k: int) -> Room:
+    return Room(
+        np.zeros(BLOCK),
+        np.empty(BLOCK + 1, np.int32),
+        np.empty(2 * k + SPARE),
+        np.empty(2 * k + SPARE, np.int64),
+    )
 
 
 @inlined
@@ -78,40 +60,38 @@ def _collect(
     every: bool,
     floor: float,
     k: int,
-    best: Floats,
-    who: Ints,
     size: int,
     bar: float,
 ) -> tuple[int, float, int]:
-    """Add the scored documents of a block to the best so far, and clear the block; counts allowed ones."""
-    block, touched, reaching, score = room
-    # Few reach the bar: `some` moves on by the comparison itself, so that no branch is guessed wrong.
-    some = 0
-    for j in touched[:count]:
-        reaching[some], score[some] = j, block[j]
-        some += block[j] >= bar
-        block[j] = 0.0
-    matches = count
-    if not every:
-        matches = 0
-        for j in touched[:count]:
-            matches += allowed[first + j]
-    for i in range(some):
-        if score[i] >= bar and score[i] > floor and (every or allowed[first + reaching[i]]):
-            best[size], who[size] = score[i], first + reaching[i]
-            size += 1
-            if size == len(best):
-                bar, size = shrink(best, who, size, k), k
+    """Add the scored documents of a block to the best so far, and clear the block; counts allowed ones.
+
+    Later documents must score more than `bar`, the k-th best of those before the block.
+    """
+    block, touched, best, who = room
+    floor, matches, a = max(floor, bar), 0, 0
+    while a < count:
+        if len(best) - size < LEAST:
+            bar, size = shrink(best, who, size, k), k
+        b = min(count, a + len(best) - size)
+        # Few stay: `size` moves on by the comparison itself, so that no branch is guessed wrong.
+        for j in touched[a:b]:
+            at = np.uint32(j)
+            score, may = block[at], every or allowed[first + j] > 0
+            block[at] = 0.0
+            best[size], who[size] = score, first + j
+            size += (score >= bar) & (score > floor) & may
+            matches += may
+        a = b
     return size, bar, matches
 
 
 @part
-def _cut(best: Floats, who: Ints, size: int, k: int) -> tuple[Floats, Ints]:
+def _cut(room: Room, size: int, k: int) -> tuple[Floats, Ints]:
     """The k best of the candidates."""
     if size > k:
-        shrink(best, who, size, k)
+        shrink(room.best, room.who, size, k)
         size = k
-    return best[:size], who[:size]
+    return room.best[:size], room.who[:size]
 
 
 @kernel
@@ -131,7 +111,7 @@ def top_sum(
     back to k whenever it is full. `every` says that all documents are allowed, which then are not looked up.
     """
     docs, tf, lengths, starts, ends, field = postings
-    best, who, room = _room(k)
+    room, gain = _room(k), np.empty(RUN)
     block, touched = room.block, room.touched
     size, matches, documents, bar = 0, 0, len(allowed), floor
     cursor = starts.copy()
@@ -141,18 +121,27 @@ def top_sum(
         count = 0
         for t in range(len(cursor)):
             i, end = cursor[t], ends[t]
-            w, c, s, f = weight[t], flat[t], slope[t], field[t]
+            w, c, s, length = weight[t], flat[t], slope[t], lengths[field[t]]
             while i < end and docs[i] < last:
-                d = docs[i]
-                before = block[d - first]
-                touched[count] = d - first
-                count += before == 0.0
-                block[d - first] = before + w * tf[i] / (tf[i] + c + s * lengths[f, d])
-                i += 1
+                n = min(RUN, end - i)
+                if docs[i + n - 1] >= last:
+                    n = place_of(docs, i, i + n, np.int32(last)) - i
+                some, often = docs[i : i + n], tf[i : i + n]
+                # Nothing here waits for the number before: the processor divides several at once, and loads
+                # the lengths of many documents while the first are on their way.
+                for j in range(n):
+                    gain[j] = w * often[j] / (often[j] + c + s * length[np.uint32(some[j])])
+                for j in range(n):
+                    at = np.uint32(some[j] - first)
+                    before = block[at]
+                    touched[count] = at
+                    count += before == 0.0
+                    block[at] = before + gain[j]
+                i += n
             cursor[t] = i
-        size, bar, found = _collect(room, count, first, allowed, every, floor, k, best, who, size, bar)
+        size, bar, found = _collect(room, count, first, allowed, every, floor, k, size, bar)
         matches += found
-    return *_cut(best, who, size, k), matches
+    return *_cut(room, size, k), matches
 
 
 @kernel
@@ -177,7 +166,7 @@ def top_combined(
     are adjacent.
     """
     docs, tf, lengths, starts, ends, field = postings
-    best, who, room = _room(k)
+    room = _room(k)
     block, touched = room.block, room.touched
     size, matches, documents, bar = 0, 0, len(allowed), floor
     one, having = np.zeros(BLOCK), np.empty(BLOCK + 1, np.int32)
@@ -204,9 +193,9 @@ def top_combined(
                     count += block[j] == 0.0
                     block[j] += idf[group[t]] * x / (x + k1 + whole_slope * whole[first + j])
                 with_term = 0
-        size, bar, found = _collect(room, count, first, allowed, every, floor, k, best, who, size, bar)
+        size, bar, found = _collect(room, count, first, allowed, every, floor, k, size, bar)
         matches += found
-    return *_cut(best, who, size, k), matches
+    return *_cut(room, size, k), matches
 
 
 @kernel

@@ -10,6 +10,7 @@ from rankloop._arrays import Bytes, Floats, Ints, Singles
 from rankloop._atomic import replacing
 from rankloop._extras import require
 from rankloop.search.field import Field
+from rankloop.search.index.best import best_first
 from rankloop.search.index.segment import Segment
 from rankloop.search.index.snapshot import Part, Snapshot, check_file
 
@@ -34,9 +35,7 @@ def nearest(
         exact = _products(segment.arrays[f"vector.{field}"][found], vector)
         rows.append(found + segment.base)
         scores.append(exact)
-    row, score = np.concatenate(rows), np.concatenate(scores)
-    best = np.lexsort((row, -score))[:k]
-    return row[best], score[best]
+    return best_first(np.concatenate(rows), np.concatenate(scores), k)
 
 
 def similarities(snapshot: Snapshot, field: str, vector: Singles, rows: Ints) -> Floats:
