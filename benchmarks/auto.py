@@ -1,14 +1,15 @@
 """AutoRanker beside the tree libraries, each tuned with the same time and refitted on train and valid.
 
-    python benchmarks/auto.py [--minutes 2] [--development] [--sets NAME ...] [--resume FILE] [--wall]
+    python benchmarks/auto.py [--minutes 2] [--development] [--wild] [--sets NAME ...] [--resume FILE]
+                              [--wall]
 
 A library, used as it is, gets its defaults and then random settings within the time, compared on the
 validation set; the best is fitted again on training and validation queries together. The bar is strict:
 the best of the three libraries on the test queries. `ours` is LambdaMART alone, tuned and refitted in the
 same way. Everything runs on one thread, and minutes are minutes of processor time, as the machine may be
 shared (`--wall`: by the clock). The sets of the published table are those of `REPORTING` in
-auto_lab/sets.py; those of `--development` decided how AutoRanker works. Results go to the file of `--resume`
-after every system of every set, and are not computed again.
+auto_lab/sets.py, or with `--wild` those of auto_lab/wild.py; those of `--development` decided how AutoRanker
+works. Results go to the file of `--resume` after every system of every set, and are not computed again.
 """
 
 import argparse
@@ -28,6 +29,7 @@ import numpy as np
 import rankloop as rl
 from auto_lab.libraries import LIBRARIES, tuned
 from auto_lab.sets import DEVELOPMENT, REPORTING, Sets
+from auto_lab.wild import WILD, wild
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.auto import clock
@@ -43,6 +45,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--minutes", type=float, default=2.0)
     options.add_argument("--development", action="store_true")
+    options.add_argument("--wild", action="store_true", help="the sets of auto_lab/wild.py")
     options.add_argument("--sets", nargs="*")
     options.add_argument("--systems", nargs="*", default=[*LIBRARIES, "ours", "auto"])
     options.add_argument("--resume", type=Path)
@@ -55,6 +58,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     clock.now = time.monotonic if asked.wall else time.process_time
     makers = DEVELOPMENT if asked.development else REPORTING
+    if asked.wild:
+        makers = {name: wild(name, 2 if asked.development else 11) for name in WILD}
     done: dict[str, Any] = {}
     if asked.resume and asked.resume.exists():
         done = json.loads(asked.resume.read_text())

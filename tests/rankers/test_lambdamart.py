@@ -169,6 +169,55 @@ def test_scores_are_those_of_lightgbm(linear):
     np.testing.assert_array_equal(ranker.predict(VALID), ranker.forest_.booster.predict(VALID.X))
 
 
+def coarse(ranker):
+    return "[use_quantized_grad: 1]" in ranker.forest_.text
+
+
+def test_coarse_gradients_of_many_documents_leave_the_leaves_exact(monkeypatch):
+    """With the squared loss the value of a leaf is the rate times the mean label of its documents."""
+    monkeypatch.setattr("rankloop.rankers.trees.lightgbm._MANY", (100, 10_000))
+    ranker = small(trees=1, loss="squared", learning_rate=0.5).fit(TRAIN)
+    assert coarse(ranker)
+    scores = ranker.predict(TRAIN)
+    assert len(np.unique(scores)) == 8
+    for value in np.unique(scores):
+        assert value == pytest.approx(0.5 * TRAIN.y[scores == value].mean(), abs=1e-5)
+
+
+def test_coarse_gradients_rank_as_well(monkeypatch):
+    train, test = synthetic(n_queries=1200, docs_per_query=12, n_features=6, seed=3).split(0.5, seed=0)
+    exact = small(trees=60).fit(train)
+    monkeypatch.setattr("rankloop.rankers.trees.lightgbm._MANY", (100, 10_000))
+    ranker = small(trees=60).fit(train)
+    assert coarse(ranker)
+    assert not coarse(exact)
+    found, wanted = (evaluate(one, test, ["ndcg@10"]).mean["ndcg@10"] for one in (ranker, exact))
+    assert found == pytest.approx(wanted, abs=0.008)
+    np.testing.assert_array_equal(small(trees=60).fit(train).predict(test), ranker.predict(test))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"params": {"use_quantized_grad": False}},
+        {"params": {"linear_tree": True}},
+        {"feature_fraction": 0.5},
+        {"monotone": {0: 1}},
+        {"loss": "backend:lambdarank"},
+    ],
+)
+def test_gradients_stay_exact_where_coarse_ones_do_not_do(options, monkeypatch):
+    monkeypatch.setattr("rankloop.rankers.trees.lightgbm._MANY", (100, 10_000))
+    assert not coarse(small(**options).fit(TRAIN))
+
+
+def test_gradients_stay_exact_under_weights(monkeypatch):
+    """One weight of a thousand would leave nothing of the other gradients."""
+    monkeypatch.setattr("rankloop.rankers.trees.lightgbm._MANY", (100, 10_000))
+    assert not coarse(small().fit(TRAIN.replace(query_weight=np.ones(TRAIN.n_queries))))
+    assert not coarse(small().fit(TRAIN.replace(item_weight=np.ones(TRAIN.n_documents))))
+
+
 @every_backend
 def test_seeds(backend):
     options = {"backend": backend, "bagging_fraction": 0.5, "feature_fraction": 0.5}
