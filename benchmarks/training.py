@@ -37,7 +37,7 @@ from rankloop.rankers import LambdaMART
 from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
-TREES, TIMED_TREES, DRAWS, DIVISIONS, FOLDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 20, 5, 9, 3, 30
+TREES, TIMED_TREES, DRAWS, DIVISIONS, FOLDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 10, 5, 9, 3, 30
 LARGE = {"leaves": 255, "learning_rate": 0.1, "min_sum_hessian": 100.0}
 SMALL = {"leaves": 31, "learning_rate": 0.1, "min_sum_hessian": 5.0}
 NDCG = metric("ndcg@10")

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Iterable
 from email.parser import BytesParser
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,6 +19,8 @@ from venv import EnvBuilder
 
 import trove_classifiers
 from packaging.metadata import InvalidMetadata, Metadata
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 __all__ = [
     "ONLY_IF_NAMED",
@@ -28,10 +31,12 @@ __all__ = [
     "mistakes_in_metadata",
     "not_needed",
     "not_packed",
+    "not_pinned",
 ]
 
 ROOT = Path(__file__).parents[1]
 ONLY_IF_NAMED = {"all", "bench", "dev", "docs"}  # `all` is the sum of the others
+NOT_PINNED = ("pip", "setuptools", "rankloop")  # of what is installed
 # What a wheel may hold, beside the modules: each line is needed while rankloop runs, or by the installer.
 WANTED = (
     "rankloop/*.py",
@@ -159,14 +164,26 @@ def try_out(built: Path, name: str) -> bool:
             [python, "-m", "pip", "check"],
             [python, "-m", "doctest", "-o", "NORMALIZE_WHITESPACE", "-o", "ELLIPSIS", lines],
             [Path(folder) / "bin" / "rankloop", "--version"],
+            [python, "-m", "pip", "list", "--format=freeze", *(f"--exclude={own}" for own in NOT_PINNED)],
         )
         for command in runs:
             done = subprocess.run(list(map(str, command)), cwd=folder, capture_output=True, text=True)
             if done.returncode:
                 print(f"{name}: {' '.join(map(str, command))}\n{done.stdout}{done.stderr}", file=sys.stderr)
                 return False
-    print(f"{name}: installed, the ten lines run", flush=True)
+    unpinned = not_pinned(done.stdout.split())
+    if unpinned:
+        print(f"{name}: constraints.txt does not pin {', '.join(unpinned)}", file=sys.stderr)
+        return False
+    print(f"{name}: installed at the pinned versions, the ten lines run", flush=True)
     return True
+
+
+def not_pinned(wanted: Iterable[str]) -> list[str]:
+    """Those of `wanted`, as in `torch>=2.6` or `scipy==1.17`, whose package constraints.txt does not have."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {canonicalize_name(Requirement(line).name) for line in lines}
+    return [one for one in wanted if canonicalize_name(Requirement(one).name) not in pinned]
 
 
 def _version() -> str:

@@ -415,8 +415,8 @@ LAYOUTS = {
                 "less BM25": "{against}",
                 "judged@10": "{judged:.3f}",
                 "condensed lists": "{condensed:.3f}",
-                "ms a query": "{ms:.1f}",
-            }
+            },
+            {"hybrid, learned, words' candidates": "a weight for each field, words' candidates"},
         )
         for name in ("retrieval", "hybrids")
     },

@@ -2,6 +2,7 @@
 
 import sys
 import tarfile
+import tomllib
 import zipfile
 
 import pytest
@@ -96,6 +97,15 @@ def test_the_ten_lines_are_found(dist):
     lines = dist.lines_of_readme()
     assert lines.startswith(">>> import rankloop as rl\n")
     assert lines.count(">>>") <= 10
+
+
+def test_each_package_that_is_asked_for_is_pinned(dist):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [one for more in project["optional-dependencies"].values() for one in more]
+    wanted = [one for one in [*project["dependencies"], *wanted] if not one.startswith("rankloop[")]
+    assert len(wanted) > 50
+    assert dist.not_pinned(wanted) == []
+    assert dist.not_pinned(["numpy>=2", "Rank_BM25", "psycopg[binary]>=3.2"]) == ["Rank_BM25"]
 
 
 def test_each_extra_of_users_is_tried(dist, built):
