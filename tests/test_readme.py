@@ -2,6 +2,7 @@
 
 import re
 import struct
+import tomllib
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_a_picture_is_small_and_large_enough_to_read(path):
 def test_the_ten_lines_are_ten():
     block = re.search(r"## Ten lines\n+```python\n(.*?)```", README, re.DOTALL)[1]
     assert 8 <= sum(line.startswith(">>> ") for line in block.splitlines()) <= 11
+
+
+def test_the_start_page_says_what_each_extra_is_for():
+    rows = re.findall(
+        r"^\| `(\w+)` \|", (ROOT / "docs" / "start.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(rows) == {*extras["optional-dependencies"]} - {"bench", "dev", "docs"}
 
 
 def test_every_link_leads_to_a_file():

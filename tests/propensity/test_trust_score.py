@@ -123,7 +123,7 @@ def test_the_sentence_by_hand():
     curve = Propensity(np.array([1, 0.5, 0.2]), np.array([1, 0.4, 0.1]), np.array([1, 0.61, 0.25]), "x")
     assert trust.warning(curve) == (
         "trust of high ranks up to 40% cannot be excluded with this log: it would move rank 3 of the curve "
-        "from 0.2 to 0.3, and the interval does not cover that; log more pages on which ranks are exchanged"
+        "from 0.2 to 0.3, and the interval does not cover that; log more pages on which ranks are swapped"
     )
     wide = Propensity(curve.values, curve.low, np.array([1, 0.61, 0.31]), "x")
     assert trust.warning(wide) is None, "0.3 lies within the interval"
