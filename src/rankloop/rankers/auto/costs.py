@@ -21,5 +21,5 @@ def larger(everything: RankingDataset, held: Ints, explored: int | None) -> floa
 
 
 def one_fold(seconds: Sequence[float], longer: float) -> float:
-    """Seconds of one fold of the quickest of the best; `seconds` of the models that were tried, best first."""
+    """Seconds of one fold of the quickest of the best; `seconds` of what was tried, best first."""
     return longer * sum(sorted(seconds[: 2 * TOGETHER])[:TOGETHER])
