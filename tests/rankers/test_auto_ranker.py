@@ -168,12 +168,61 @@ def test_models_of_a_sample_stay_where_no_time_is_left(monkeypatch):
 
 
 def test_without_time_for_folds_models_are_used_as_they_are(sets, monkeypatch):
-    monkeypatch.setattr("rankloop.rankers.auto.bags.SAFETY", 1e9)
+    monkeypatch.setattr("rankloop.rankers.auto.costs.SAFETY", 1e9)
     ranker = AutoRanker(fits=4, threads=1).fit(*sets[:2])
     assert all(len(part.rankers) == 1 for part in ranker.parts_)
     assert "no time for folds" in ranker.leaderboard_.plain()
     assert "out of fold" not in ranker.metrics_
     assert ndcg(ranker, sets[2]) > 0.5
+
+
+def test_more_is_tried_where_the_best_take_too_long_for_folds(sets):
+    """Quick models that are clearly behind do not make the folds of the best any quicker."""
+    over = divided(*sets[:2], seed=0)
+    setting = searching.Setting("ndcg@10", 1, 0, ("lightgbm",), None, folds=4)
+    each = np.random.default_rng(0).random(30)
+
+    def tried(seconds, behind):
+        return Tried(Candidate("trees"), None, 0.5 - behind, seconds, np.empty(0), each - behind)
+
+    quick = [tried(0.1, 0.3)] * 6
+    share = searching._share(clock.Clock(60), [tried(1.0, 0.0)] * 3 + quick, over, setting)
+    assert share == searching.EXPLORE
+    share = searching._share(clock.Clock(60), [tried(8.0, 0.0)] * 3 + quick, over, setting)
+    assert share == searching.MOSTLY
+
+
+def test_the_first_model_leaves_time_for_others(sets, monkeypatch):
+    """Every round of its trees takes a second, on features that are slow to split."""
+    passed = [0.0]
+    monkeypatch.setattr(clock, "now", lambda: passed[0])
+    monkeypatch.setattr(searching, "_prepare", lambda *_: None)
+    original = searching.fit_one
+
+    def slow(candidate, train, held, stop, setting):
+        def stopped(state):
+            passed[0] += 1
+            return stop(state)
+
+        return original(candidate, train, held, stopped, setting)
+
+    monkeypatch.setattr(searching, "fit_one", slow)
+    found = searching.search(
+        divided(*sets[:2], seed=0), clock.Clock(80), searching.Setting("ndcg@10", 1, 0, ("lightgbm",), None)
+    )
+    trees = [one.seconds for one in found if one.candidate.kind == "trees"]
+    assert max(trees) == 20
+    assert len(trees) >= 2
+
+
+def test_trees_on_many_features_get_fewer_bins():
+    rng = np.random.default_rng(0)
+    data = RankingDataset.from_groups(rng.normal(size=(200, 40)), rng.integers(0, 2, 200), np.full(20, 10))
+    setting = searching.Setting("ndcg@10", 1, 0, ("lightgbm",), None)
+    some = Candidate("trees", {"backend": "lightgbm", "loss": "squared", "trees": 1})
+    wide = replace(some, view=View(by_query=tuple(range(30))))
+    bins = [searching.fit_one(one, data, None, lambda _: False, setting).max_bins for one in (some, wide)]
+    assert bins == [255, 63]
 
 
 def test_without_time_for_folds_those_that_count_are_fitted_on_all_queries(sets, monkeypatch):

@@ -97,7 +97,7 @@ class AutoRanker(Ranker):
         refuse_constant(train)
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
-        setting = Setting(self.metric, self.threads, self.seed, backends, self.fits)
+        setting = Setting(self.metric, self.threads, self.seed, backends, self.fits, self.folds)
         over = affordable(divided(train, valid, self.seed), clock, setting)
         tried = search(over, clock, setting)
         found = mixture(

@@ -10,6 +10,7 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.candidates import Candidate
 from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.costs import SAFETY, larger, one_fold
 from rankloop.rankers.auto.search import Setting, Tried, fit_one
 from rankloop.rankers.auto.stack import rows_of
 from rankloop.rankers.base.per_list import normalised
@@ -17,9 +18,7 @@ from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Bag", "Folds", "bags", "folds_for", "refitted", "repeated"]
 
-SAFETY = 1.3  # how much longer a fit may take than it did before
 WORTH = 0.3  # of the time of a fit, with which it is begun: fewer trees of more documents are no better
-TOGETHER = 3  # members that have time for all folds, of twice as many, or there are fewer folds or none
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,17 +86,10 @@ def folds_for(
     free = explored is None
     if everything.n_queries - len(held) < 2 * count:
         return Folds(everything, held, count, 1, free, seed)
-    quickest = sorted(one.seconds for one in tried[: 2 * TOGETHER])[:TOGETHER]
-    one = larger(everything, held, explored) * sum(quickest)
+    one = one_fold([one.seconds for one in tried], larger(everything, held, explored))
     fits = int(clock.left / max(one, 1e-9))
     used = (count if fits >= count - 1 else 1) if free else max(1, min(count, fits))
     return Folds(everything, held, count, used, free, seed)
-
-
-def larger(everything: RankingDataset, held: Ints, explored: int | None) -> float:
-    """How many times longer a fit of the bags takes than the fit of the same model before."""
-    rows = everything.n_documents - int(everything.lengths[held].sum()) if explored is None else explored
-    return SAFETY * max(everything.n_documents / max(rows, 1), 0.5)
 
 
 def bags(

@@ -16,6 +16,7 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
 from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.costs import larger, one_fold
 from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.objective import Objective
@@ -27,8 +28,8 @@ __all__ = ["Setting", "Tried", "affordable", "fit_one", "search", "told"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
 MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
-BAGGED = 25  # fits of the best that the rest must suffice for
-ONE = 0.1  # of the time, for one candidate at most
+FIRST = 0.25  # of the time, for the first candidate
+ONE = 0.1  # of the time, for one of the others
 IDLE = 30  # neighbours in a row that are no better than the best: enough was tried
 MOST_CELLS = 2e7  # rows times features of a linear model or a network; larger data is sampled
 WIDEST = 200  # features of which places within the list are added
@@ -40,6 +41,7 @@ FITS = 10  # that must fit into the time for trying; larger data is sampled
 FEWEST = 100  # queries of a sample
 CLEARLY = 3.0  # standard errors behind the best, from which on a group of models is left alone
 HIGH = 31  # labels above it are counts or times rather than grades; the libraries' own objectives end there
+WIDE, COARSE = 100, 63  # from so many features on, trees get so many bins: as good, in half the time
 WITH_GAIN = ("lambdagap", "lambdarank", "lambdaloss")
 SOME = 20  # queries on which a kind of model is tried out
 
@@ -53,6 +55,7 @@ class Setting:
     seed: int
     backends: tuple[str, ...]
     fits: int | None
+    folds: int = 4
     failures: list[tuple[str, str]] = field(default_factory=list)  # models, and why they could not be fitted
     ready: set[tuple[str, ...]] = field(default_factory=set)  # what was compiled and loaded
 
@@ -92,7 +95,7 @@ def _part(data: RankingDataset, share: float, seed: int) -> RankingDataset:
 
 def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     """The candidates that were tried, best first; ends early on an interrupt, with at least one."""
-    train, held, bagged = over.fitted, over.compared, over.sampled < 1  # models of a sample are fitted again
+    train, held = over.fitted, over.compared
     found: list[Tried] = []
     best: list[Candidate] = []
     objective = Objective.of(setting.metric, held)
@@ -107,13 +110,13 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
             for candidate in _candidates(over, setting, best, found):
                 if _hopeless(candidate, found):
                     continue
-                left = clock.until(_share(clock, found, bagged))
+                left = clock.until(_share(clock, found, over, setting))
                 if found and left < _least(candidate, train, found):
                     skipped += 1
                     if skipped > MOST_SKIPPED or left < 0.5 * min(one.seconds for one in found):
                         break
                     continue
-                seconds = min(left, ONE * clock.seconds) if found else 0.5 * clock.left
+                seconds = min(left, (ONE if found else FIRST) * clock.seconds)
                 tried = _try(candidate, train, held, objective, clock, seconds, setting)
                 if tried is not None:
                     found.append(tried)
@@ -121,7 +124,7 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
                     best[:] = [one.candidate for one in found[:3]]
                 advance(clock.spent - shown, f"{objective.metric} {abs(found[0].value):.4f}" if found else "")
                 shown = clock.spent
-                if clock.until(_share(clock, found, bagged)) <= 0 or len(found) == setting.fits:
+                if clock.until(_share(clock, found, over, setting)) <= 0 or len(found) == setting.fits:
                     break
         except KeyboardInterrupt:
             if not found:
@@ -190,10 +193,17 @@ def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) 
     return max(guess, *same) if same else guess
 
 
-def _share(clock: Clock, found: Sequence[Tried], bagged: bool) -> float:
-    """Of the time, for trying: less where the rest is enough for bags of the best, or must be."""
-    one = float(np.mean(sorted(one.seconds for one in found[:12])[:6])) if found else 0.0
-    return EXPLORE if bagged or (1 - EXPLORE) * clock.seconds > BAGGED * one else MOSTLY
+def _share(clock: Clock, found: Sequence[Tried], over: Division, setting: Setting) -> float:
+    """Of the time, for trying: more where the rest would not suffice for the folds of the best.
+
+    Models of a sample are fitted again in any case.
+    """
+    if over.sampled < 1 or not found:
+        return EXPLORE
+    best = [one.seconds for one in found if not one.behind(found[0])]
+    one = one_fold(best, larger(over.everything, over.held, None))
+    rest = min(clock.left, (1 - EXPLORE) * clock.seconds)
+    return EXPLORE if (setting.folds - 1) * one < rest else MOSTLY
 
 
 def _try(
@@ -245,6 +255,8 @@ def fit_one(
     more: dict[str, Any] = {}
     if candidate.kind == "trees":
         more = {"callbacks": (stop,), "loss": _loss(candidate, train, setting)}
+        if train.n_features + candidate.view.added >= WIDE:
+            more["max_bins"] = COARSE
     seed = setting.seed if seed is None else seed
     ranker = candidate.ranker(threads=setting.threads, seed=seed, metric=setting.metric, **more)
     if candidate.kind != "trees":

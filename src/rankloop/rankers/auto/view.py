@@ -29,11 +29,16 @@ class View:
         parts = [*(["by query"] if self.by_query else []), *(["missing"] if self.missing else [])]
         return " + ".join(["features", *parts])
 
+    @property
+    def added(self) -> int:
+        """The number of columns that are added."""
+        return 2 * len(self.by_query) + len(self.missing)
+
     def of(self, X: Singles, offsets: Ints) -> Singles:
         """The columns of this view, for lists with these offsets."""
         if not self.by_query and not self.missing:
             return X
-        wide = np.empty((len(X), X.shape[1] + 2 * len(self.by_query) + len(self.missing)), np.float32)
+        wide = np.empty((len(X), X.shape[1] + self.added), np.float32)
         wide[:, : X.shape[1]] = X
         at = X.shape[1]
         lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.float64)

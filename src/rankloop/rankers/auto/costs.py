@@ -1,0 +1,25 @@
+"""How long fits of the bags take, judged by the models that were tried."""
+
+from collections.abc import Sequence
+
+from rankloop._arrays import Ints
+from rankloop.data import RankingDataset
+
+__all__ = ["SAFETY", "larger", "one_fold"]
+
+SAFETY = 1.3  # how much longer a fit may take than it did before
+TOGETHER = 3  # members that have time for all folds, of twice as many, or there are fewer folds or none
+
+
+def larger(everything: RankingDataset, held: Ints, explored: int | None) -> float:
+    """How many times longer a fit of the bags takes than the fit of the same model before.
+
+    Models were tried on `explored` documents, or where that is None on all queries but those `held` out.
+    """
+    rows = everything.n_documents - int(everything.lengths[held].sum()) if explored is None else explored
+    return SAFETY * max(everything.n_documents / max(rows, 1), 0.5)
+
+
+def one_fold(seconds: Sequence[float], longer: float) -> float:
+    """Seconds of one fold of the quickest of the best; `seconds` of what was tried, best first."""
+    return longer * sum(sorted(seconds[: 2 * TOGETHER])[:TOGETHER])
