@@ -62,6 +62,12 @@ def compare(
     if queries is not None:
         from rankloop.cli.options.over_queries import compare_versions
 
+        plain = Measuring(metric=measuring.metric or None, json=measuring.json)
+        if judgments or measuring.metric or (test, measuring, reading) != ("randomization", plain, Reading()):
+            raise ValueError(
+                "--queries compares versions by NDCG@10, and takes only --service, --max-loss and --json; leave "
+                "the other options out"
+            )
         compare_versions(rankings, queries, service, max_loss, as_json=measuring.json)
         return
     if judgments is None:
