@@ -71,6 +71,24 @@ def test_scores_of_a_data_set(files):
     assert found["verdicts"]["mrr"]["better"]["difference"] == pytest.approx(0.25)
 
 
+@pytest.mark.parametrize(
+    ("rankings", "metric", "limit", "code", "said"),
+    [
+        (["new.run", "base.run"], "mrr", "0.4", 1, "base loses more than 0.4: mrr changes by -0.4375 ["),
+        (["new.run", "base.run"], "mrr", "0.5", 0, ""),
+        (["base.run", "new.run"], "mrr", "0", 0, ""),
+        (["new.run", "base.run"], "inversions", "0.4", 1, "inversions changes by +0.8750 ["),
+        (["base.run", "new.run"], "inversions", "0.4", 0, ""),
+        (["base.run", "new.run"], "p(rel=2)@5", "0.4", 2, "no query has a value of p(rel=2)@5"),
+    ],
+)
+def test_a_loss_beyond_the_limit_fails(files, rankings, metric, limit, code, said):
+    arguments = ["compare", *rankings, "--qrels", "qrels.txt", "-m", metric, "--max-loss", limit]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == code, done.output
+    assert said in done.stderr
+
+
 def test_names_tell_files_apart(files):
     (files / "old").mkdir()
     (files / "old" / "new.run").write_text((files / "base.run").read_text())
@@ -91,6 +109,9 @@ def test_per_query(files):
         (["base.run", "qrels.txt"], "not a ranking"),
         (["base.run", "new.run", "--test", "wilcox"], "unknown test 'wilcox'"),
         (["base.run", "new.run", "--format", "word"], "unknown format 'word'"),
+        (["base.run", "new.run", "--max-loss", "-1"], "at least 0, got -1"),
+        (["base.run", "new.run", "--max-loss", "nan"], "at least 0, got nan"),
+        (["base.run", "new.run", "--service", "shop.toml"], "--service is for --queries"),
     ],
 )
 def test_mistakes_end_in_one_sentence(files, monkeypatch, capsys, arguments, message):

@@ -153,6 +153,10 @@ def test_ci_fails_where_a_version_loses(desk):
         (["v1"], "compares two versions, as in v3 v4; got 1"),
         (["v1", "v77"], "unknown version 'v77'"),
         (["v1", "v1", "--max-loss", "7"], "from 0 to 1, got 7"),
+        (["v1", "v1", "-m", "map"], "takes only --service, --max-loss and --json"),
+        (["v1", "v1", "--out", "x.txt"], "takes only --service, --max-loss and --json"),
+        (["v1", "v1", "--test", "t"], "takes only --service, --max-loss and --json"),
+        (["v1", "v1", "--qrels", "qrels.txt"], "takes only --service, --max-loss and --json"),
     ],
 )
 def test_mistakes_in_ci_are_named(desk, words, message):

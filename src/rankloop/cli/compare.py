@@ -41,7 +41,11 @@ def compare(
     ] = None,
     max_loss: Annotated[
         float | None,
-        typer.Option("--max-loss", help="With --queries: exit with 1 if the second loses more NDCG@10."),
+        typer.Option(
+            "--max-loss",
+            help="For CI: exit with 1 if a ranking loses more than this against the first one, by the first "
+            "metric (with --queries: by NDCG@10).",
+        ),
     ] = None,
     reading: Reading,
 ) -> None:
@@ -51,19 +55,31 @@ def compare(
 
     rankloop compare bm25=runs/a.run dense=runs/b.run --qrels qrels.txt --format latex
 
+    rankloop compare base.run new.run --qrels qrels.txt --max-loss 0.01
+
     rankloop compare v3 v4 --queries head --max-loss 0.01
     """
     if queries is not None:
         from rankloop.cli.options.over_queries import compare_versions
 
+        plain = Measuring(metric=measuring.metric or None, json=measuring.json)
+        if judgments or measuring.metric or (test, measuring, reading) != ("randomization", plain, Reading()):
+            raise ValueError(
+                "--queries compares versions by NDCG@10, and takes only --service, --max-loss and --json; leave "
+                "the other options out"
+            )
         compare_versions(rankings, queries, service, max_loss, as_json=measuring.json)
         return
     if judgments is None:
         raise typer.BadParameter("Missing option '--qrels' / '--data' / '-j', or --queries for versions.")
+    if service is not None:
+        raise ValueError("--service is for --queries; leave it out with --qrels or --data")
     from rankloop.cli.options.inputs import distinct_names, one_standard_input, read_judgments
+    from rankloop.cli.options.max_loss import check_max_loss, exit_on_loss
     from rankloop.cli.options.warm import compiling_metrics
     from rankloop.metrics.compare import compare as comparison_of
 
+    check_max_loss(max_loss)
     measuring.check()
     named = distinct_names(rankings)
     one_standard_input(judgments, *named.values())
@@ -78,3 +94,5 @@ def compare(
         return report_of_comparison(found)
 
     measuring.show(found, page, rankings=[*named.values()], judgments=judgments)
+    if max_loss is not None:
+        exit_on_loss(found, max_loss)
