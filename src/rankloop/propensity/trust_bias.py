@@ -63,7 +63,7 @@ class TrustBias:
             f"trust of high ranks up to {self.high:.0%} cannot be excluded with this log: it would move "
             f"rank {rank + 1} of the curve from {curve.values[rank]:.2g} to "
             f"{min(moved[rank] * curve.values[rank], 1.0):.2g}, and the interval does not cover that; log "
-            "more pages on which ranks are exchanged"
+            "more pages on which ranks are swapped"
         )
 
     def to_dict(self) -> dict[str, Any]:
