@@ -24,8 +24,8 @@ def run(*given, **more):
 
 
 def test_ids_that_are_typed(shop):
-    assert run(shop, "a1", "a2", "a1") == f"2 documents deleted; 3 in {shop}\n"
-    assert run(shop, "a1", "a3") == f"1 documents deleted, 1 were not there; 2 in {shop}\n"
+    assert run(shop, "a1", "a2", "a1") == f"deleted 2; 3 documents in {shop}\n"
+    assert run(shop, "a1", "a3") == f"deleted 1, 1 not found; 2 documents in {shop}\n"
     assert sorted(Index.open(shop).ids.tolist()) == ["a0", "a4"]
 
 

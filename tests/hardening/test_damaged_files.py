@@ -180,8 +180,8 @@ def test_what_check_says(data, tmp_path):
         app, ["check", str(tmp_path / "i"), str(tmp_path / "set"), str(tmp_path / "no")]
     )
     assert both.exit_code == 1
-    assert "i: a whole index: 2 files, 1 documents" in both.output
-    assert "set: a whole data set: 12 queries" in both.output
+    assert "i: index, intact: 2 files, 1 documents" in both.output
+    assert "set: data set, intact: 12 queries" in both.output
     assert "there is no file" in both.output
     assert "1 of 3 is damaged or missing" in both.output
     segment = next((tmp_path / "i").glob("segment-*.bin"))
@@ -196,7 +196,7 @@ def test_check_of_a_run_folder(data, tmp_path):
     asked = ["train", str(tmp_path / "set"), "--ranker", "linear", "--out", str(tmp_path / "run")]
     CliRunner().invoke(app, asked, catch_exceptions=False)
     whole = checked(tmp_path / "run")
-    assert (whole.exit_code, "run: a run folder with a whole ranker" in whole.output) == (0, True)
+    assert (whole.exit_code, "run: a run folder with ranker, intact" in whole.output) == (0, True)
     model = tmp_path / "run" / "model.rank"
     model.write_bytes(model.read_bytes()[:-30])
     broken = checked(tmp_path / "run")

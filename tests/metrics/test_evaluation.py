@@ -275,7 +275,7 @@ def test_table():
         "metric    mean     95 % interval  queries  left out",
         "mrr     0.7500  [0.0103, 0.9988]        2         1",
         "convention rankloop, ties average, empty nan",
-        "fewer than 15 queries differ from the others by mrr: a rough interval",
+        "a rough interval of mrr: fewer than 15 queries differ from the most common value",
     ]
 
 
@@ -354,7 +354,7 @@ def test_few_queries_that_differ_are_said():
     for wrong, said in ((0, True), (14, True), (15, False)):
         values = np.where(np.arange(100) >= 100 - wrong, 0.5, 1.0)
         found = Evaluation({"mrr": values}, np.arange(100), bounded=frozenset({"mrr"}))
-        note = "fewer than 15 queries differ from the others by mrr: a rough interval"
+        note = "a rough interval of mrr: fewer than 15 queries differ from the most common value"
         assert (note in found.table().notes) == (note in found.to_dict()["notes"]) == said
     assert not mean_of(np.array([np.nan]), np.ones(1)).few
 

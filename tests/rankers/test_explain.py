@@ -197,7 +197,7 @@ def test_importance_says_where_few_queries_make_it():
     X[30:, 1] = 0.0
     data = RankingDataset.from_groups(X, (X.sum(axis=1) > 0).astype(np.float32), np.full(30, 10))
     found = importance(RankSVM().fit(data), data, metric="ndcg")
-    assert found.notes[-1] == "few queries make the loss by feature 2: a rough interval"
+    assert found.notes[-1] == "a rough interval for feature 2: a few queries make most of its loss"
     assert found.low[0] > 0
 
 

@@ -24,7 +24,7 @@ def test_index_and_search(tmp_path, run):
     total = sum(part["score"] for part in found["hits"][0]["explain"])
     assert total == pytest.approx(found["hits"][0]["score"])
     page = run("search", shop, "shoez", "--explain", "--fields", "title:2")
-    assert "1 documents match" in page
+    assert "1 document matches" in page
     assert "Red <b>shoes</b>" in page
     assert "title:shoe" in page
     assert "0 documents match" in run("search", shop, "shoez", "--no-typos")

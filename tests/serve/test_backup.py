@@ -246,7 +246,7 @@ def test_the_commands(made, tmp_path):
     assert json.loads(result.output)["pages"] == 1
     result = CliRunner().invoke(app, ["check", str(out)])
     assert result.exit_code == 0, result.output
-    assert "a whole backup" in result.output
+    assert "backup, intact" in result.output
     target = tmp_path / "restored" / "shop.index"
     result = CliRunner().invoke(app, ["restore", str(out), str(target)])
     assert result.exit_code == 0, result.output + repr(result.exception)

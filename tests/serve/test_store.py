@@ -398,7 +398,7 @@ def test_wrong_urls_are_errors(url, message):
         ({"features": np.zeros((2, 2))}, "a row per document"),
         ({"page_id": "../../etc"}, "32 hexadecimal digits"),
         ({"shown": float("nan")}, "in the years 1 to 9999, got nan"),
-        ({"randomness": {"swap": [3, 4], "swapped": True}}, "cannot be exchanged on a page of 3"),
+        ({"randomness": {"swap": [3, 4], "swapped": True}}, "cannot be swapped on a page of 3"),
         ({"randomness": {"propensity": [0.5, 0.5]}}, r"per document \(3\)"),
         ({"randomness": {"propensity": [0.5, 0.5, 0.0]}}, r"one chance in \(0, 1\]"),
     ],

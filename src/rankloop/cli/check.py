@@ -47,7 +47,7 @@ def _checked(path: Path) -> str:
     if path.is_dir() and (path / "backup.json").exists():
         from rankloop.serve.backup.restore import check_backup
 
-        return f"a whole backup: {len(check_backup(path)['files'])} files"
+        return f"backup, intact: {len(check_backup(path)['files'])} files"
     if path.is_dir() and ((path / "events.db").exists() or (path / "models").is_dir()):
         return _store(path)
     kept = [path / name for name in (MODEL, SEARCH) if (path / name).is_file()]
@@ -74,14 +74,14 @@ def _archive(path: Path) -> str:
         from rankloop import load
 
         load(path)
-    return f"a whole {kind}"
+    return f"{kind}, intact"
 
 
 def _index(path: Path) -> str:
     from rankloop import Index
 
     index = Index.open(path)
-    return f"a whole index: {index.check()} files, {len(index):,} documents"
+    return f"index, intact: {index.check()} files, {len(index):,} documents"
 
 
 def _dataset(path: Path) -> str:
@@ -90,14 +90,14 @@ def _dataset(path: Path) -> str:
 
     saved = is_saved(path)
     data = load_dataset(path, verify=True) if saved else open_dataset(path)
-    what = "a whole data set" if saved else "a data set that can be read (text has no checksums)"
+    what = "data set, intact" if saved else "data set, can be read (text has no checksums)"
     return f"{what}: {data.n_queries:,} queries, {data.n_documents:,} documents"
 
 
 def _shards(path: Path) -> str:
     from rankloop.data.shards.shards import open_shards
 
-    return f"whole shards: {open_shards(path, verify=True)!r}"
+    return f"shards, intact: {open_shards(path, verify=True)!r}"
 
 
 def _clicks(path: Path) -> str:
@@ -109,19 +109,19 @@ def _clicks(path: Path) -> str:
 def _qrels(path: Path) -> str:
     from rankloop import read_qrels
 
-    return f"judgments that can be read: {len(read_qrels(path).docid):,} rows"
+    return f"judgments, can be read: {len(read_qrels(path).docid):,} rows"
 
 
 def _run(path: Path) -> str:
     from rankloop import read_run
 
-    return f"a run that can be read: {len(read_run(path).docid):,} rows"
+    return f"run, can be read: {len(read_run(path).docid):,} rows"
 
 
 def _text(path: Path) -> str:
     from rankloop.data.files.whole import read_whole
 
-    return f"text that can be read: {len(read_whole(path)):,} bytes"
+    return f"text, can be read: {len(read_whole(path)):,} bytes"
 
 
 _READERS: dict[str, Callable[[Path], str]] = {
@@ -168,7 +168,9 @@ def _store(folder: Path) -> str:
             if name not in there:
                 gone = folder / "models" / f"{name}.zip"
                 raise ValueError(f"{gone}, the file of {version}, is missing; restore it from a backup")
-    return ", ".join([*parts, f"{len(models)} whole models", f"{len(waiting)} whole files that wait"])
+    return ", ".join(
+        [*parts, f"{len(models)} intact models", f"{len(waiting)} intact files that wait for the database"]
+    )
 
 
 _RACE = 2.0  # seconds: processes of a service follow a promotion within them

@@ -43,7 +43,7 @@ def convert(
         str | None,
         typer.Option(
             "--format",
-            help="Of judgments: trec, beir, quepid, quepid-detailed, quepid-json, quepid-book, workbench, "
+            help="For judgments: trec, beir, quepid, quepid-detailed, quepid-json, quepid-book, workbench, "
             "rre or o19s.",
         ),
     ] = None,

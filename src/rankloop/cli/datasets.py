@@ -32,12 +32,12 @@ def list_datasets(as_json: Json = False) -> None:
         (
             row["name"],
             row["kind"],
-            "yes" if row["folder"] else "get" if row["downloads"] else "by hand",
+            "yes" if row["folder"] else "no" if row["downloads"] else "no, get it by hand",
             row["title"],
         )
         for row in rows
     ]
-    typer.echo(Table(("name", "kind", "here", "what"), cells, left=4).text())
+    typer.echo(Table(("name", "kind", "on this machine", "what"), cells, left=4).text())
 
 
 @datasets.command("show")

@@ -40,8 +40,8 @@ def delete(
     if json:
         print(dumps({"index": index, "deleted": count, "absent": absent, "documents": len(engine)}))
         return
-    missing = f", {absent:,} were not there" if absent else ""
-    print(f"{count:,} documents deleted{missing}; {len(engine):,} in {index}")
+    missing = f", {absent:,} not found" if absent else ""
+    print(f"deleted {count:,}{missing}; {len(engine):,} documents in {index}")
 
 
 def _lines(path: Path) -> list[str]:

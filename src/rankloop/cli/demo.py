@@ -12,7 +12,7 @@ __all__ = ["demo"]
 
 def demo(
     name: Annotated[
-        str, typer.Argument(help="stdlib: search Python by what you want to do; or movies.")
+        str, typer.Argument(help="The data: stdlib (functions of Python, by what they do) or movies.")
     ] = "stdlib",
     serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve the page at the end.")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="A folder to keep everything in.")] = None,

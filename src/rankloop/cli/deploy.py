@@ -31,7 +31,7 @@ def deploy(
     complete: Complete = False,
     resource: Annotated[
         str | None,
-        typer.Option("--resource", help="For Solr, above 1 MB: the model file, which is on each node."),
+        typer.Option("--resource", help="For a Solr model above 1 MB: its file, which must be on each node."),
     ] = None,
     rollback: Annotated[bool, typer.Option("--rollback", help="Remove the model of that name.")] = False,
     json: Json = False,

@@ -36,10 +36,10 @@ def list_encoders(as_json: Json = False) -> None:
     from rankloop._table import Table
 
     cells = [
-        (str(row["name"]), "yes" if row["folder"] else "get", f"{row['megabytes']} MB", str(row["title"]))
+        (str(row["name"]), "yes" if row["folder"] else "no", f"{row['megabytes']} MB", str(row["title"]))
         for row in rows
     ]
-    typer.echo(Table(("name", "here", "size", "what"), cells, left=4).text())
+    typer.echo(Table(("name", "on this machine", "size", "what"), cells, left=4).text())
 
 
 @encoders.command("get")

@@ -32,7 +32,7 @@ def export(
     features: EngineFeatures = None,
     store: Annotated[str | None, typer.Option("--store", help="Solr's feature store.")] = None,
     form: Annotated[
-        str | None, typer.Option("--form", help="Of OpenSearch's model: xgboost or ranklib.")
+        str | None, typer.Option("--form", help="For OpenSearch: the form of the model, xgboost or ranklib.")
     ] = None,
     complete: Complete = False,
 ) -> None:

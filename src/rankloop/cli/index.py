@@ -34,7 +34,7 @@ def index(
     ] = None,
     id: Annotated[str, typer.Option("--id", help="The field that identifies a document.")] = "id",
     language: Annotated[
-        str, typer.Option("--language", help="Of stop words and stemmer; none switches both off.")
+        str, typer.Option("--language", help="Language of stop words and stemmer; none turns both off.")
     ] = "english",
     embed: Annotated[
         str | None,

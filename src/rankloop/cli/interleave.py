@@ -102,7 +102,7 @@ def _logged(source: str) -> "Duel":
 def _text(one: dict[str, Any]) -> str:
     conclusion = f"{one['winner']} is preferred" if one["winner"] else "no difference is shown"
     stop = one["could_stop_after"]
-    early = f"could have stopped after {stop:,} pages" if stop else "it could not stop yet"
+    early = f"enough after {stop:,} pages" if stop else "too few pages to decide at any look"
     lines = [
         f"{one['first']} against {one['second']}: {one['wins']:,} wins, {one['losses']:,} losses, "
         f"{one['ties']:,} ties",

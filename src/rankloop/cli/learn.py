@@ -23,7 +23,7 @@ def learn(
         str,
         typer.Argument(
             help="A data set (LETOR/SVMLight, Parquet, saved) with its LOG; or an index, an engine, or the "
-            "TOML file of a service, which have a log of their own where no LOG is given."
+            "TOML file of a service, whose own log is used if no LOG is given."
         ),
     ],
     log: Annotated[
@@ -42,12 +42,12 @@ def learn(
         str, typer.Option(help="quick: one forest; usual: a stack of corrections; large: a longer stack.")
     ] = "usual",
     networks: Annotated[
-        bool, typer.Option(help="A network in the stack too (with PyTorch), or one forest only.")
+        bool, typer.Option(help="Add networks to the stack (if PyTorch is installed), or learn one forest.")
     ] = True,
     seed: Seed = 0,
     report: ReportFile = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Of a service: learn even if there are no new searches.")
+        bool, typer.Option("--again", help="For a service: learn even if there are no new searches.")
     ] = False,
     json: Json = False,
     *,
@@ -71,7 +71,7 @@ def learn(
 
     rankloop learn shop.index
 
-    A past log teaches an index too: its documents are described by the features of the index.
+    With an index and a LOG, the documents of the log are described by the features of the index:
 
     rankloop learn shop.index log.csv --columns query=q,document=sku,session=visit --out runs/learned
     """

@@ -44,7 +44,7 @@ def online(
         list[str] | None, typer.Option("--arm", help="With --above: a version that a bandit may choose.")
     ] = None,
     keep: Annotated[
-        float, typer.Option(help="With --above: the share of the other version's exposure on every page.")
+        float, typer.Option(help="With --above: the share of exposure that the other version's page keeps.")
     ] = 0.7,
     control: Annotated[
         float, typer.Option(help="With --above: the share of people who always get the other version.")
@@ -55,7 +55,7 @@ def online(
     *,
     reading: Reading,
 ) -> None:
-    """Let simulated users search with a learner that learns from each of their pages.
+    """Simulate a ranker that learns online from clicks; or, with --above, add one to a service.
 
     Prints the quality on the test set by number of pages, and the quality of the pages that users saw.
 

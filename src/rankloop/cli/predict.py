@@ -24,7 +24,9 @@ def predict(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", help="A .txt, .npy, .csv, .parquet or .run (TREC) file; else scores are printed."
+            "--out",
+            "-o",
+            help="A .txt, .npy, .csv, .parquet or .run file, or with --backend a folder; by default, print.",
         ),
     ] = None,
     *,

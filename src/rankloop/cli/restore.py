@@ -21,7 +21,7 @@ def restore(
     ],
     database: Annotated[
         str | None,
-        typer.Option(help="An empty database, as in postgresql://user@host/shop; else beside the index."),
+        typer.Option(help="An empty database, as in postgresql://user@host/shop; by default SQLite."),
     ] = None,
     json: Json = False,
 ) -> None:

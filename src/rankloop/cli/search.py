@@ -33,7 +33,7 @@ def search(
     ] = None,
     filters: Annotated[
         list[str] | None,
-        typer.Option("--filter", help="Like brand=Hare or price=10..50; one field given twice: either."),
+        typer.Option("--filter", help="Like brand=Hare or price=10..50; repeat it for several values."),
     ] = None,
     facets: Annotated[
         list[str] | None, typer.Option("--facet", help="Count the values of this keyword field; repeatable.")
@@ -45,7 +45,7 @@ def search(
         Path | None, typer.Option("--pipeline", help="A trained pipeline: its file or run folder.")
     ] = None,
     typos: Annotated[
-        bool, typer.Option("--typos/--no-typos", help="Correct words that the index does not have.")
+        bool, typer.Option("--typos/--no-typos", help="Correct words that are not in the index.")
     ] = True,
     vectors: Annotated[
         bool, typer.Option("--vectors/--no-vectors", help="Search by the index's encoder too, if it has one.")
@@ -216,7 +216,12 @@ def _print_page(
 
     console = Console(highlight=False)
     meant = f", understood as {found.query.understood}" if found.query.understood else ""
-    console.print(Text(f"{found.matches:,} documents match{meant}", style="dim"))
+    console.print(
+        Text(
+            f"{found.matches:,} {'document matches' if found.matches == 1 else 'documents match'}{meant}",
+            style="dim",
+        )
+    )
     for name, values in counts.items():
         shown = ", ".join(f"{value} {count:,}" for value, count in values.items())
         console.print(Text(f"{name}: {shown}", style="dim"))

@@ -19,12 +19,11 @@ def shard(
     ],
     target: Annotated[str, typer.Argument(help="The folder to write, also s3://... and other addresses.")],
     shards: Annotated[int | None, typer.Option(help="How many; by default one per 64 MB of files.")] = None,
-    qid: Annotated[str, typer.Option(help="The column of query ids, in tables of documents.")] = "qid",
-    label: Annotated[str, typer.Option(help="The column of labels.")] = "label",
-    docid: Annotated[str, typer.Option(help="The column of document ids.")] = "docid",
+    qid: Annotated[str, typer.Option(help="For tables of documents: the column of query ids.")] = "qid",
+    label: Annotated[str, typer.Option(help="For tables: the column of labels.")] = "label",
+    docid: Annotated[str, typer.Option(help="For tables: the column of document ids.")] = "docid",
     spill: Annotated[
-        Path | None,
-        typer.Option(help="Where rows are kept on disk in between; by default a temporary folder."),
+        Path | None, typer.Option(help="A folder for temporary files; by default a new one.")
     ] = None,
     json: Json = False,
 ) -> None:

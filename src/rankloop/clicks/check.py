@@ -60,7 +60,7 @@ def check(log: ClickLog) -> LogReport:
     >>> check(log)["harvest"].why
     'every query was shown in one ranking only'
     >>> check(log)["swap_intervention"].fix
-    'show some pages with two ranks exchanged and log intervention and original_position'
+    'show some pages with two ranks swapped and log intervention and original_position'
     """
     if len(log) == 0:
         raise ValueError("the log is empty; there is nothing to check")

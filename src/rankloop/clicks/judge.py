@@ -16,7 +16,7 @@ __all__ = ["judge"]
 def judge(
     log: ClickLog, model: str | ClickModel | ClickLabels = "pbm", *, confidence: float = 0.95
 ) -> Judgments:
-    """The relevance of every document shown, from 0 to 1, for `write_judgments` and the tools that read it.
+    """Estimate the relevance of every document shown, from 0 to 1, as judgments for other tools.
 
     `model` is a click model by name (fitted here), a fitted one, or labels of `clicks.labels`. The interval
     is Wilson's, of the clicks on the document, divided by how often the model thinks it was examined: it

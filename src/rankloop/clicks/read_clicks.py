@@ -29,7 +29,7 @@ def read_clicks(
     on_error: str = "raise",
     skipped: "Counter[str] | None" = None,
 ) -> ClickLog:
-    """Read a log with one impression per row, or one page per row with lists of documents and clicks.
+    """Read a click log: one impression per row, or one page per row with lists of documents and clicks.
 
     `format` is "parquet", "csv", "jsonl" (by default by the file's ending), "yandex" (relevance prediction
     challenge), "trec" (session track XML), "graphcm" (TREC sessions as lists of ids) or "metarank" (events,

@@ -29,7 +29,7 @@ def read_metarank(
     on_error: str = "raise",
     skipped: "Counter[str] | None" = None,
 ) -> ClickLog:
-    """Ranking events are pages, in the order of their items; interactions are what was done on them.
+    """Read Metarank's events: a ranking event is a page in the order of its items, interactions are clicks.
 
     JSON lines (streamed), a JSON array, or dictionaries. The query is the field named `query` of the ranking
     ("" where it has none); user (or session) and time are kept. Item and user events are left out, as are

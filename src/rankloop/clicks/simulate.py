@@ -24,7 +24,7 @@ def simulate(
     columns: int | None = None,
     **options: Unpack[StageOptions],
 ) -> ClickLog:
-    """A log of `sessions` pages: a query is drawn (by `query_weight` if it has one), ranked, shown, clicked.
+    """Simulate a click log: each page draws a query (by `query_weight`), ranks it, and lets a user click.
 
     `logging_policy` is a ranker or one score per row; ties are broken at random, once. With a `temperature`
     every page is a draw from the Plackett-Luce distribution of scores / temperature. A share `rate` of the

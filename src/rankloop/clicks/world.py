@@ -35,7 +35,7 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """The recipe of a world, as data; `draw` makes it.
+    """A recipe of users, loggers, features and labels, for logs whose truth is known; `draw` makes one.
 
     `utility` is linear, products, trees or network, or "labels" for a data set with judgments that is given
     to `draw`; `people` is one of 1/k, baidu, trust, cascade, dbn, saturation, mixture, adversarial,

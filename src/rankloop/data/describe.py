@@ -18,7 +18,7 @@ _CELLS = 4_000_000  # of a memory-mapped set in memory at a time; it is read onc
 
 @dataclass(frozen=True)
 class Description:
-    """The figures of `describe`; prints as a table.
+    """What `describe` found in a data set; prints as a table.
 
     `duplicate_rows` counts documents whose features equal those of an earlier document of the same
     query, whatever their labels. `constant_features` have one value and none missing;

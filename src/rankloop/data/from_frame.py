@@ -30,7 +30,7 @@ def from_frame(
     item_weight: str | None = "item_weight",
     position: str | None = "position",
 ) -> RankingDataset:
-    """From a table with one row per document: polars (lazy too), pandas, or Arrow.
+    """Make a data set from a table with one row per document: polars (lazy too), pandas, or Arrow.
 
     The optional columns are used where they exist; None makes one a feature. All other columns are features
     unless `features` names them: numbers, booleans or categories (as their codes), where null means missing.
@@ -76,7 +76,7 @@ def from_frame(
 
 
 def to_frame(data: RankingDataset) -> "polars.DataFrame":
-    """As a polars table with `qid`, `label`, the optional columns there are, and the features.
+    """A polars table of a data set: `qid`, `label`, the optional columns that it has, and the features.
 
     Features without names are called f1, f2 and so on, by their numbers in SVMLight files; missing values are
     nan. Pairs are left out.

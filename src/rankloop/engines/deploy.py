@@ -68,7 +68,7 @@ def deploy(
     resource: str | None = None,
     tolerance: float = 1e-5,
 ) -> Deployed:
-    """Put a ranker into OpenSearch or Solr, and take it out again unless it scores there as it does here.
+    """Put a ranker into OpenSearch or Solr, and remove it again if its scores there differ from those here.
 
     `export` writes it for the engine: `rankers.to_solr` or `rankers.to_opensearch`. The features, named as in
     the training data, are declared in the feature store, or, with OpenSearch, in a feature set of the model's

@@ -16,7 +16,7 @@ __all__ = ["Engine"]
 
 
 class Engine(Searchable, Protocol):
-    """Documents in an engine; what it cannot do it says with `Unsupported`, and `EngineAway` if it is away.
+    """Documents in an engine; raises `Unsupported` for what it cannot do, `EngineAway` if it is away.
 
     `sort` is a number or date field, with a minus for the largest first; without it the best are first. An
     empty query finds all documents that pass the filters, or, sorted, all.

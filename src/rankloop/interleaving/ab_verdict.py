@@ -21,7 +21,7 @@ __all__ = ["ABVerdict", "ab_verdict"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ABVerdict(Outcome):
-    """The difference of two arms in the mean over people of each person's mean; holds at every look.
+    """The difference of two arms, in the mean over people of each person's mean; valid at every look.
 
     `means` are the arms' means over people, `page_means` those over pages, which few heavy people can
     decide and which therefore have no winner. `people` are those who count, `dropped` those seen in both

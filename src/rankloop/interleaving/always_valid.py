@@ -20,7 +20,7 @@ __all__ = ["Sequential", "always_valid"]
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Sequential(Outcome):
-    """The verdict after the last page, and its course page by page; valid at all looks at once.
+    """The verdict after the last page and after each page before; valid at all looks at once.
 
     `stop` is the first number of pages after which there is a winner, None if there is none yet. The first
     winner stays, and so does the smallest p-value; the interval is that of the last page.

@@ -64,7 +64,7 @@ class Duel:
 
 
 def read_duel(path: str | Path, *, names: Sequence[str] | None = None) -> Duel:
-    """A comparison from a log: one JSON object per line with `page`, `clicks` and, where known, `user`."""
+    """Read a comparison from a log: JSON lines with `page`, `clicks` and, where known, `user`."""
     pages, clicks, users, logged = [], [], [], names
     with open(path, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):

@@ -14,7 +14,7 @@ ALARM = 2000.0  # the evidence at which a mismatch is certain enough to stop a v
 
 @dataclass(frozen=True, slots=True)
 class SampleRatio:
-    """The share of people in the first arm, beside the intended one, and the evidence that they differ.
+    """The share of people in the first arm, the intended share, and the evidence that they differ.
 
     `evidence` is the largest likelihood ratio at any look so far; without a mismatch it ever reaches 2,000
     with probability 1/2,000 at most.

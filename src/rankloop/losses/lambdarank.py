@@ -28,7 +28,7 @@ __all__ = ["LambdaRank"]
 
 @dataclass(frozen=True)
 class LambdaRank(Loss):
-    r"""Lambdas that climb a ranking metric (Burges et al., 2006; Burges, 2010).
+    r"""Pairwise lambdas that increase a ranking metric (Burges et al., 2006; Burges, 2010).
 
     .. math:: \lambda_{ij} = -\sigma \, |\Delta M_{ij}| / (1 + e^{\sigma (s_i - s_j)}), \quad
         \Delta \mathrm{NDCG}_{ij} = (G_i - G_j) (D_i - D_j) / \mathrm{maxDCG}

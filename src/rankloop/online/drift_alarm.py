@@ -11,7 +11,7 @@ LATELY = 500  # pages over which the mean of all pages is taken
 
 
 class DriftAlarm:
-    r"""A bet on every page that rewards are below normal; the alarm rings when the bets have won.
+    r"""An alarm when rewards fall below normal: a bet on every page, and an alarm when the bets have won.
 
     .. math:: R_t = (R_{t-1} + 1) \, (1 + \lambda (\mu - x_t)), \quad \text{alarm when } R_t > \mathrm{apart}
 

@@ -51,7 +51,7 @@ class GateDecision:
 
 
 class Gate:
-    """Opens when the interval of the challenger's mean gain in interleaved credit lies above 0, at any look.
+    """Deploys a challenger when the interval of its gain in interleaved credit is above 0, at any look.
 
     `margin` asks for a gain above it; `no_worse` turns it into a non-inferiority gate at -`margin`.
 

@@ -21,7 +21,7 @@ __all__ = ["Safe"]
 
 
 class Safe:
-    """PDGD whose every page keeps an exposure floor relative to production, with alarms and rollback.
+    """PDGD whose pages stay close to production's (a floor of exposure), with an alarm and rollback.
 
     A page is sampled from Plackett-Luce under the condition that it is safe: unsafe ones are sampled again,
     up to `tries` times, then production's page is shown and nothing is learned from it. Learning stays exact:

@@ -15,7 +15,7 @@ __all__ = ["FairPairsEstimator", "fair_pairs"]
 
 @passes_to(estimate_here)
 def fair_pairs(log: ClickLog, **options: Unpack[CurveOptions]) -> Propensity:
-    """The curve from FairPairs pages (Radlinski & Joachims, 2006): a chain, half of its links on each page.
+    """The curve from FairPairs pages (Radlinski & Joachims, 2006), as a chain of adjacent ranks.
 
     Pages whose `intervention` is "fairpairs odd" exchange each of (1,2), (3,4).. with probability 1/2,
     "fairpairs even" each of (2,3), (4,5)..; seeing a pair in both orders gives the ratio of its ranks.

@@ -146,7 +146,7 @@ class Identifiability:
 def identifiability(
     log: ClickLog | Aggregate, data: RankingDataset | None = None, *, layout: str | None = None
 ) -> Identifiability:
-    r"""Whether position is identified apart from relevance (Zhu et al., 2023), how well, and what would help.
+    r"""How well a log separates position from relevance (Zhu et al., 2023), and what would help.
 
     A document shown at several ranks connects them. With a free relevance for each document, the information
     about log theta is the sum over documents of

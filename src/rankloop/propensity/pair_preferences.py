@@ -20,7 +20,7 @@ __all__ = ["Preferences", "pair_preferences"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Preferences:
-    """For each pair of neighbours: clicks on and impressions of each document while it was the lower one."""
+    """For each pair of adjacent results: impressions of and clicks on each document in the lower place."""
 
     query: Array
     first: Array
@@ -70,7 +70,7 @@ class Preferences:
 
 
 def pair_preferences(log: ClickLog) -> Preferences:
-    """Which of two neighbours people prefer (Radlinski & Joachims, 2006), without position bias.
+    """Which of two adjacent results people prefer (Radlinski & Joachims, 2006), without position bias.
 
     Each document of a pair is above the other as often as below it. Clicks on each document are counted
     while it is the lower one, so both are compared under the same conditions.

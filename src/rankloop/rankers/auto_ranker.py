@@ -40,7 +40,7 @@ class _Part:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoRanker(Ranker):
-    r"""A mixture of the best models that `minutes` of time give: trees, linear models and networks.
+    r"""The best mixture of trees, linear models and networks that can be trained in `minutes`.
 
     First it tries models on the training set and compares them on the validation set (without one, on a fifth
     of the queries): trees under several losses and of every installed library (`backends`), linear models, a

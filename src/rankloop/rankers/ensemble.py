@@ -17,7 +17,7 @@ __all__ = ["Ensemble"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Ensemble(RankerOfRankers):
-    r"""The scores of several rankers, on one scale within each list, added up.
+    r"""The sum of the scores of several rankers, put on one scale within each list.
 
     .. math:: s(x) = \sum_m w_m \, \mathrm{norm}_q(s_m(x))
 

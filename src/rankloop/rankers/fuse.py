@@ -30,7 +30,7 @@ def fuse(
     weights: Weights = None,
     k: int | None = None,
 ) -> Run:
-    """One run of several: each document that any of them retrieved, with its fused score.
+    """Fuse several runs into one, with every document that any of them retrieved.
 
     `method` is `"rrf"` (by ranks, with its `constant`), `"comb_sum"` or `"comb_mnz"` (by scores, brought to
     one scale within each query by `norm`: "minmax", "sum", "zscore" or "none"). `weights` has one number per

@@ -22,7 +22,7 @@ def pretrain(
     documents: int = 64,
     learning_rate: float = 1e-3,
 ) -> NeuralRanker:
-    """A network like `ranker` that saw lists without labels; `NeuralRanker(init=...)` goes on from it.
+    """Pretrain a network like `ranker` on lists without labels; `NeuralRanker(init=...)` continues from it.
 
     SimCLR-Rank (Hou et al., 2023): two views of a document, each with a share `hidden` of its features at
     their mean and with `noise`, should be more alike than views of two documents of the same list. The labels

@@ -7,7 +7,7 @@ __all__ = ["first"]
 
 
 class first(Stage):  # noqa: N801 - a verb in a pipeline: >> first(10)
-    """The k best candidates.
+    """A stage that keeps the k best candidates.
 
     >>> first(10)
     first(10)

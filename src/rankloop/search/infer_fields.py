@@ -23,7 +23,7 @@ _LINK = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S+", re.IGNORECASE)
 def infer_fields(
     documents: Iterable[Mapping[str, Any]], *, id: str = "id", numbers_as_text: bool = False
 ) -> dict[str, str]:
-    """The kind of each field by its values: what `Index.create` takes as `fields`.
+    """Infer the kind of each field from its values: what `Index.create` takes as `fields`.
 
     Numbers are numbers, with `numbers_as_text` also as text, as in CSV; ISO dates are dates; short texts that
     repeat, truth values and lists of short texts are keywords; other texts are text. Lists of at least eight

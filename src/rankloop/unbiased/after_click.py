@@ -31,7 +31,7 @@ def after_click(
     method: str = "ratio",
     relevance: ArrayLike | None = None,
 ) -> CounterfactualEstimate:
-    r"""Reward per page (conversions, seconds, money after a click) that another order would have had.
+    r"""Estimate the reward per page (conversions, seconds, money) that another order would have had.
 
     A ranker that always shows the same page leaves nothing random but the clicks. They are enough where a
     reward comes after a click only and, once clicked, does not depend on the rank: a click on d is as much

@@ -52,7 +52,7 @@ def balance(
     values: Mapping[str, ArrayLike] | None = None,
     seed: int = 0,
 ) -> Balance:
-    """The ranker that does most for `goal` and keeps enough of the others.
+    """Find the ranker that does most for `goal` and keeps enough of the others.
 
     `at_least={"click": 0.97}` asks for 97 % of the clicks (dcg@10 of corrected clicks) that a ranker for the
     constrained goals alone would have. Copies of `ranker` are trained on seven shares of the goals and

@@ -7,7 +7,7 @@ __all__ = ["candidates"]
 
 
 def candidates(*, trees: int = 150, threads: int | None = None) -> dict[str, LambdaMART]:
-    """Trees with a linear model in each leaf, or with constant leaves.
+    """The rankers that `learn` chooses from: trees with linear leaves, and trees with constant leaves.
 
     >>> list(candidates())
     ['linear leaves', 'plain leaves']

@@ -69,7 +69,7 @@ def counterfactual_estimate(
     seed: int = 0,
     **options: Any,
 ) -> CounterfactualEstimate:
-    r"""The value that a ranker (or one score per row of `data`) would have had on the pages of a log.
+    r"""Estimate the metric that a ranker (or scores, one per row of `data`) would have had on a log.
 
     .. math:: \hat V = \frac1N \sum_q N_q \sum_d \lambda(\mathrm{rank}(d)) \, \hat\gamma_d
 

@@ -25,7 +25,7 @@ def goals(
     values: Mapping[str, ArrayLike] | None = None,
     unseen: str = "drop",
 ) -> RankingDataset:
-    r"""Labels that add up several goals, each corrected for the position like a click.
+    r"""Add up several goals as the labels of a data set, each corrected for the position like a click.
 
     .. math:: y_d = \sum_g \frac{w_g}{m_g} \; \frac{1}{n_d} \sum_{i: d \text{ shown}}
         \frac{c_{id} \, r^g_{id}}{\theta_{k_i(d)}}

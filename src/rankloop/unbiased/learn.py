@@ -104,12 +104,12 @@ class Learned:
     def __repr__(self) -> str:
         lines = [self.summary, f"learned by {self.chosen}; curve by {self.curve_by}"]
         lines.append("examination by rank: " + " ".join(f"{one:.3f}" for one in self.curve))
-        for name, value in self.held_out.items():
-            lines.append(f"  {name}: {value:.5f} nats per impression on held-out queries")
+        lines.append("negative log-likelihood of held-out clicks per impression, lower is better:")
+        lines += [f"  {value:.5f}  {name}" for name, value in self.held_out.items()]
         if self.selection is not None:
             lines += ["dcg@10 on held-out queries, doubly robust:", *repr(self.selection).splitlines()]
         if self.proximal is not None:
-            lines.append(f"beside the logged ranker: {self.proximal!r}")
+            lines.append(f"compared with the logged ranker: {self.proximal!r}")
         return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
 
 

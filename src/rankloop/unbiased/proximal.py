@@ -74,7 +74,7 @@ def proximal(
     scores: ArrayLike | None = None,
     confidence: float = 0.95,
 ) -> Proximal:
-    r"""Between the logged ranker and the new one, the order with the largest gain that is safe.
+    r"""Move from the logged ranker towards the new one as far as the clicks support it.
 
     The gain of an order is counted as proximal policies count it (PRPO; Gupta et al., 2024): with
     :math:`\omega` the exposure (discount) of a document, :math:`\omega_0` that of the logged order and

@@ -39,7 +39,7 @@ METHODS: dict[str, Callable[..., Floats]] = {
 def relevance(
     log: Log, propensity: ClickBias | None, data: RankingDataset, *, method: str, **options: Any
 ) -> Floats:
-    """The estimate of each row, which may be negative; 0 for documents that were never shown.
+    """The corrected relevance of each row, which may be negative; 0 for documents never shown.
 
     `method` is the name of a correction (`"ips"`, `"doubly_robust"`, ...), `options` are those of it.
 

@@ -23,7 +23,7 @@ OWN = 10.0  # clicks of a query that give half of its own level
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What to add to the score of each row.
+    """What clicks add to the score of each row; made by `remember`.
 
     `strength` is the number of views that the ranker's word is worth: infinite where clicks on other pages
     are best predicted without any memory. `costs` has minus the mean log-likelihood of an impression on the
@@ -46,7 +46,7 @@ def remember(
     strength: float | None = None,
     seed: int = 0,
 ) -> Memory:
-    r"""The posterior of each document's relevance for its query, given the scores of a ranker as the prior.
+    r"""Update the scores of a ranker (the prior) by the clicks on the same query (the posterior).
 
     .. math:: r_d = \frac{m \, p_d + C_d}{m + C_d + S_d}, \qquad p_d = \sigma(a + \delta_q + w \, s_d)
 

@@ -58,7 +58,8 @@ ServiceSource = Annotated[
     ),
 ]
 EngineFeatures = Annotated[
-    Path | None, typer.Option("--features", help="The engine's names of the features: a file, one per line.")
+    Path | None,
+    typer.Option("--features", help="A file with the engine's names of the features, one per line."),
 ]
 Complete = Annotated[
     bool, typer.Option("--complete", help="Declare that no feature is ever missing in the engine.")

@@ -40,7 +40,7 @@ class LogReading:
         str | None,
         typer.Option(
             "--columns",
-            help="Of a log in a table: what its columns are called, as in "
+            help="For a log in CSV, Parquet or JSONL: its column names, as in "
             "query=q,document=sku,click=clicked.",
         ),
     ] = None
@@ -48,8 +48,8 @@ class LogReading:
         str | None,
         typer.Option(
             "--on-error",
-            help="A bad line of the click log: fail (an error) or skip (left out, with a count). By default "
-            "fail, and for UBI skip.",
+            help="For invalid lines of the click log: fail (an error) or skip (left out, with a count). By "
+            "default fail, and for UBI skip.",
         ),
     ] = None
 
@@ -65,7 +65,8 @@ class JoinedLog(LogReading):
     missing: Annotated[
         str,
         typer.Option(
-            "--missing", help="Documents of the log that the data set lacks: raise (an error) or drop."
+            "--missing",
+            help="For documents of the log that are not in the data set: raise (an error) or drop.",
         ),
     ] = "raise"
 

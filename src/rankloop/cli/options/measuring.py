@@ -24,13 +24,15 @@ class Measuring:
     metric: Metrics = None
     convention: Annotated[
         str | None,
-        typer.Option("--convention", help="Count as lightgbm, xgboost, catboost, sklearn or trec does."),
+        typer.Option("--convention", help="Compute as lightgbm, xgboost, catboost, sklearn or trec does."),
     ] = None
     ties: Annotated[
-        str | None, typer.Option("--ties", help="Equal scores: average (expected value), stable or worst.")
+        str | None,
+        typer.Option("--ties", help="Count equal scores as: average (expected value), stable or worst."),
     ] = None
     empty: Annotated[
-        str | None, typer.Option("--empty", help="Lists with nothing relevant: nan (left out), zero or one.")
+        str | None,
+        typer.Option("--empty", help="Lists without a relevant document: nan (left out), zero or one."),
     ] = None
     per_query: Annotated[
         Path | None,
@@ -39,7 +41,7 @@ class Measuring:
     format: Annotated[
         str,
         typer.Option(
-            "--format", help="What is printed: table, json (--json for short), csv, markdown or latex."
+            "--format", help="Output format: table, json (--json for short), csv, markdown or latex."
         ),
     ] = "table"
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write what is printed to this file.")] = (

@@ -20,26 +20,25 @@ class Reading:
     """How data sets are read: which column of a table has which role, and the names of features in text."""
 
     qid: Annotated[
-        str | None, typer.Option("--qid", help="Of a table: the column of query ids; by default qid.")
+        str | None,
+        typer.Option("--qid", help="For tables (CSV, ...): the column of query ids; by default qid."),
     ] = None
     label: Annotated[
-        str | None, typer.Option("--label", help="Of a table: the column of labels; by default label.")
+        str | None, typer.Option("--label", help="For tables: the column of labels; by default label.")
     ] = None
     docid: Annotated[
-        str | None, typer.Option("--docid", help="Of a table: the column of document ids; by default docid.")
+        str | None, typer.Option("--docid", help="For tables: the column of document ids; by default docid.")
     ] = None
     feature_columns: Annotated[
         str | None,
         typer.Option(
             "--feature-columns",
-            help="Of a table: its features, as in bm25,price; by default all other columns.",
+            help="For tables: the feature columns, as in bm25,price; by default all others.",
         ),
     ] = None
     feature_names: Annotated[
         str | None,
-        typer.Option(
-            "--feature-names", help="Of SVMLight text: a file with the names of its features, one on a line."
-        ),
+        typer.Option("--feature-names", help="For SVMLight text: a file of feature names, one per line."),
     ] = None
 
     def dataset(

@@ -17,7 +17,9 @@ By = Annotated[
     str | None, typer.Option("--by", help="Take one feature as the scores instead: its number or name.")
 ]
 Eta = Annotated[float, typer.Option("--eta", help="How steeply examination falls with the rank.")]
-Noise = Annotated[float, typer.Option("--noise", help="The probability that a document of grade 0 attracts.")]
+Noise = Annotated[
+    float, typer.Option("--noise", help="The probability that a document of grade 0 is attractive.")
+]
 
 
 def simulated_user(name: str, eta: float, noise: float, data: "RankingDataset") -> "ClickModel":

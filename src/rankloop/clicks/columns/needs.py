@@ -141,7 +141,7 @@ class Problems:
     def swap(self) -> _Found:
         if self._experiment(Swap):
             return None
-        fix = "show some pages with two ranks exchanged and log intervention and original_position"
+        fix = "show some pages with two ranks swapped and log intervention and original_position"
         return "no", "no page was part of a swap experiment", fix
 
     def pairs_swapped(self) -> _Found:

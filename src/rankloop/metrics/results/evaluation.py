@@ -121,7 +121,8 @@ class Evaluation(Tabled):
         found = [name for name, mean in self._means.items() if mean.few]
         if not found:
             return []
-        return [f"fewer than {FEW} queries differ from the others by {', '.join(found)}: a rough interval"]
+        names = ", ".join(found)
+        return [f"a rough interval of {names}: fewer than {FEW} queries differ from the most common value"]
 
     @cached_property
     def _means(self) -> dict[str, Mean]:

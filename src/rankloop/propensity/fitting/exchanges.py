@@ -21,7 +21,7 @@ def interventions(log: ClickLog) -> Iterator[tuple[Intervention, Ints]]:
     """Each intervention of a log, and its pages by index."""
     if log.page_intervention is None or log.original_position is None:
         raise ValueError(
-            "exchanged ranks are read from the columns intervention and original_position; log both, "
+            "swapped ranks are read from the columns intervention and original_position; log both, "
             "or use harvest(log), which needs neither"
         )
     for code, name in enumerate(log.page_intervention.table):

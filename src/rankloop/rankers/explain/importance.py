@@ -123,7 +123,7 @@ def importance(
     rough = [name for name, one in zip(names, found, strict=True) if one.rough]
     if rough:
         shown = ", ".join(rough[:SHOWN]) + (f" and {len(rough) - SHOWN} more" if len(rough) > SHOWN else "")
-        notes.append(f"few queries make the loss by {shown}: a rough interval")
+        notes.append(f"a rough interval for {shown}: a few queries make most of its loss")
     return Importance(names, values, str(objective.metric), low, high, notes)
 
 

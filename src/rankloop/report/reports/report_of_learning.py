@@ -62,4 +62,4 @@ def _candidates(learned: "Learned") -> Any:
     best = min(learned.held_out.values())
     rows = [(name, f"{value:.5f}") for name, value in learned.held_out.items()]
     strong = frozenset((row, 1) for row, value in enumerate(learned.held_out.values()) if value == best)
-    return Table(("candidate", "nats per impression"), rows, strong=strong)
+    return Table(("candidate", "negative log-likelihood per impression"), rows, strong=strong)

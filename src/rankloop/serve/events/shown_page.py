@@ -170,7 +170,7 @@ def _check_randomness(drawn: Mapping[str, Any], shown: int) -> None:
     if "swap" in drawn:
         low, high = drawn["swap"]
         if not 1 <= low < high <= shown:
-            raise ValueError(f"ranks {low} and {high} cannot be exchanged on a page of {shown} documents")
+            raise ValueError(f"ranks {low} and {high} cannot be swapped on a page of {shown} documents")
     if "propensity" in drawn:
         chances = drawn["propensity"]
         if len(chances) != shown or not all(0 < chance <= 1 for chance in chances):

@@ -56,7 +56,7 @@ DESCRIPTION = "Search that logs what estimators need, learns from clicks, and sh
 
 
 def create_app(config: Config | Service | str | Path, *, own: bool = False, learns: bool = True) -> FastAPI:
-    """The app of a service, a config, a config file or an index; it closes a service it opened or `own`s.
+    """The FastAPI app of a service, config, config file or index; it closes a service it opened or `own`s.
 
     Of several processes, one `learns`.
     """
