@@ -1,7 +1,7 @@
 """LambdaMART against LightGBM's own lambdarank: gradients, rounds and NDCG@10, in one run and as ratios.
 
     python benchmarks/training.py [--quick] [--queries N] [--trees N] [--draws N] [--divisions N]
-        [--only gradient | speed | quality | drawn]
+        [--only gradient | speed | quality | drawn | coarse]
 
 Everything runs in one thread, repeats are interleaved and medians are shown. LightGBM's gradient is a round
 with two leaves on one feature, less the same round with precomputed gradients. A round is timed from
@@ -22,7 +22,7 @@ os.environ.update({"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
 import re
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ QUERIES, DOCUMENTS, FEATURES, TEST_QUERIES = 10_000, 120, 136, 2_000
 TREES, TIMED_TREES, DRAWS, DIVISIONS, FOLDS, REPEATS, FITS, TRUNCATION = 100, 15, 5, 10, 5, 9, 3, 30
 LARGE = {"leaves": 255, "learning_rate": 0.1, "min_sum_hessian": 100.0}
 SMALL = {"leaves": 31, "learning_rate": 0.1, "min_sum_hessian": 5.0}
+COARSE_TREES = 40
 NDCG = metric("ndcg@10")
 
 
@@ -189,14 +190,19 @@ def divided(name: str, data: RankingDataset, divisions: int, trees: int) -> None
 
 def drawn(queries: int, draws: int, trees: int) -> None:
     """Synthetic sets, one forest of each kind a draw. A line after every draw tells how far it is."""
-    shape, found = {"docs_per_query": DOCUMENTS, "n_features": FEATURES}, []
-    for seed in range(draws):
-        train = synthetic(n_queries=queries, seed=seed, **shape)
-        test = synthetic(n_queries=TEST_QUERIES, seed=1000 + seed, **shape)
+    found = []
+    for seed, (train, test) in enumerate(made(queries, draws)):
         found.append([NDCG.mean(values) for values in both(train, test, trees, large(queries))])
         print(f"    draw {seed}: LightGBM {found[-1][0]:.4f}  rankloop {found[-1][1]:.4f}", flush=True)
     theirs, ours = np.array(found).T
     show(f"synthetic, {queries:,} queries", theirs, ours, "draws")
+
+
+def made(queries: int, draws: int) -> Iterator[tuple[RankingDataset, RankingDataset]]:
+    shape = {"docs_per_query": DOCUMENTS, "n_features": FEATURES}
+    for seed in range(draws):
+        train = synthetic(n_queries=queries, seed=seed, **shape)
+        yield train, synthetic(n_queries=TEST_QUERIES, seed=1000 + seed, **shape)
 
 
 def show(name: str, theirs: Any, ours: Any, over: str, **more: int) -> None:
@@ -211,6 +217,37 @@ def show(name: str, theirs: Any, ours: Any, over: str, **more: int) -> None:
     print(
         f"  {name:28} LightGBM {theirs.mean():.4f}  rankloop {ours.mean():.4f}  "
         f"difference {gap.mean():+.4f} [{low:+.4f}, {high:+.4f}] over {len(gap)} {over}",
+        flush=True,
+    )
+
+
+def coarse(queries: int, trees: int, draws: int) -> None:
+    """NDCG@10 and time of a round with the coarse gradients of many documents, and with exact ones."""
+    ways: dict[str, Any] = {"exact": {"use_quantized_grad": False}, "coarse": None}
+    values: dict[str, list[float]] = {name: [] for name in ways}
+    took: dict[str, list[float]] = {name: [] for name in ways}
+    for train, test in made(queries, draws):
+        for name, params in ways.items():
+            ends: list[float] = []
+            ranker = LambdaMART(
+                trees=trees,
+                threads=1,
+                params=params,
+                callbacks=[lambda _, ends=ends: ends.append(time.process_time())],
+                **large(queries),
+            ).fit(train)
+            values[name].append(NDCG.mean(NDCG(ranker.predict(test), test.y, test.offsets)))
+            took[name].append((ends[-1] - ends[0]) / (trees - 1))
+    gap = np.array(values["coarse"]) - np.array(values["exact"])
+    half = stats.t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / np.sqrt(len(gap))
+    found = {name: float(np.mean(one)) for name, one in values.items()}
+    times = statistics.median(took["exact"]) / statistics.median(took["coarse"])
+    low, high = gap.mean() - half, gap.mean() + half
+    about = {"queries": queries, "trees": trees, "draws": len(gap)}
+    record("coarse", **about, **found, difference=gap.mean(), low=low, high=high, times=times)
+    print(
+        f"\nNDCG@10 by exact gradients {found['exact']:.4f}, by coarse ones {found['coarse']:.4f}, "
+        f"difference {gap.mean():+.4f} [{low:+.4f}, {high:+.4f}], a round {times:.2f} × as fast",
         flush=True,
     )
 
@@ -234,9 +271,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=DRAWS, help="of the synthetic set")
     parser.add_argument("--divisions", type=int, default=DIVISIONS, help="of the real sets into folds")
     parser.add_argument("--quick", action="store_true", help="a tenth of the queries and fewer trees")
-    parser.add_argument("--only", choices=("gradient", "speed", "quality", "drawn"))
+    parser.add_argument("--only", choices=("gradient", "speed", "quality", "drawn", "coarse"))
     given = parser.parse_args()
     queries, trees = (QUERIES // 10, 30) if given.quick else (given.queries, given.trees)
+    if given.only in (None, "coarse"):
+        coarse(queries // 10, min(trees, COARSE_TREES), given.draws)
     if given.only in (None, "gradient", "speed"):
         gradient = gradients(queries)
         if given.only != "gradient":

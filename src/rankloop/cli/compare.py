@@ -65,8 +65,8 @@ def compare(
         plain = Measuring(metric=measuring.metric or None, json=measuring.json)
         if judgments or measuring.metric or (test, measuring, reading) != ("randomization", plain, Reading()):
             raise ValueError(
-                "--queries compares versions by NDCG@10, and takes only --service, --max-loss and --json; leave "
-                "the other options out"
+                "--queries compares versions by NDCG@10, and takes only --service, --max-loss and --json; "
+                "leave the other options out"
             )
         compare_versions(rankings, queries, service, max_loss, as_json=measuring.json)
         return

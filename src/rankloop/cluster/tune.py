@@ -1,8 +1,7 @@
 """The best parameters of a ranker, searched by many workers."""
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from rankloop._extras import require
 from rankloop.cluster.backends.backend import over
 from rankloop.cluster.backends.inputs import each, shards_of
 from rankloop.data import RankingDataset
@@ -21,7 +19,7 @@ from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.study import Trial
-from rankloop.rankers.tune import Range, check_space, fitted_with, new_study, suggest
+from rankloop.rankers.tune import Range, check_space, fitted_with, new_study, next_trial, silent
 
 __all__ = ["tune"]
 
@@ -50,17 +48,22 @@ def tune(
     workers. No trial is stopped early. With `checkpoint` (a folder) finished trials are kept, and the same
     call resumes after them. `space` and the rest are as in `rankloop.tune`.
     """
-    optuna = require("optuna", "trees")
     shards, judged = shards_of(data, "documents"), metric_of(metric)
     _check(ranker, space, shards, folds, hold_out, at_once)
     sign = 1.0 if judged.higher_is_better else -1.0
     kept = _Kept(checkpoint, [ranker, space, shards.fingerprint, judged.name, folds, at_once, hold_out, seed])
     done: list[Trial] = []
-    with _silent(optuna):
+    with silent():
         study = new_study(ranker, space, seed)
         while len(done) < trials:
-            started = [study.ask() for _ in range(min(at_once, trials - len(done)))]
-            params = [{name: suggest(one, name, range_) for name, range_ in space.items()} for one in started]
+            started, params = [], []
+            for _ in range(min(at_once, trials - len(done))):
+                new = next_trial(study, space, [*(one.params for one in done), *params])
+                if new is not None:
+                    started.append(new[0])
+                    params.append(new[1])
+            if not started:
+                break
             values = kept.values(len(done), params)
             if values is None:
                 found = over(
@@ -140,13 +143,3 @@ class _Kept:
         ]
         if self.store is not None:
             self.store.write(_STATE, json.dumps({"about": self.about, "trials": self.trials}).encode())
-
-
-@contextmanager
-def _silent(optuna: Any) -> Iterator[None]:
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    try:
-        yield
-    finally:
-        optuna.logging.set_verbosity(before)

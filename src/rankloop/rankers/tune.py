@@ -1,6 +1,8 @@
 """The best parameters of a ranker, found over whole-query folds."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,13 @@ from rankloop.rankers.base.paired import behind
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
-__all__ = ["Range", "check_space", "fitted_with", "new_study", "suggest", "tune"]
+__all__ = ["Range", "check_space", "fitted_with", "new_study", "next_trial", "silent", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
 STARTUP = 10  # trials, of known or random settings, before any is drawn near the best
 HOPELESS = 2.0  # standard errors behind the best on the queries so far, from which on a trial is pruned
+NEAR = 0.25  # of the steps of a grid with one place for each trial so far: what is so near was tried
+AGAIN = 10  # draws near the best that were all tried, after which any setting that was not is taken
 _TABLE = ("low", "high", "log", "step")
 
 
@@ -42,7 +46,8 @@ def tune(
     """Search parameters by Optuna's TPE (Akiba et al., 2019); each trial is cross-validated by queries.
 
     The first trials are the parameters of `ranker` itself and settings that were good on other data, moved
-    into the ranges; then parameters are drawn together, near the best of the trials so far.
+    into the ranges; then parameters are drawn together, near the best of the trials so far. No setting is
+    tried twice: a small space may be exhausted before the last of the `trials`.
 
     `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
@@ -66,8 +71,7 @@ def tune(
     done: list[Trial] = []
     best: list[Floats] = []
 
-    def attempt(trial: Any) -> float:
-        params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
+    def attempt(trial: Any, params: dict[str, Any]) -> Trial:
         values: list[float] = []
         each: list[Floats] = []
         for (train, test), objective in zip(splits, objectives, strict=True):
@@ -77,26 +81,38 @@ def tune(
             each.append(sign * objective.values(scores))
             trial.report(sign * float(np.mean(values)), len(values))
             if prune and len(values) < len(splits) and _hopeless(each, best):
-                done.append(Trial(params, values, True))
-                raise optuna.TrialPruned
+                return Trial(params, values, True)
         if all(sign * (np.mean(values) - one.mean) > 0 for one in done if not one.pruned):
             best[:] = each
-        done.append(Trial(params, values, False))
-        return sign * float(np.mean(values))
+        return Trial(params, values, False)
 
+    end = np.inf if timeout is None else time.monotonic() + timeout
+    with silent(), progress("tuning", total=trials) as advance:
+        study = new_study(ranker, space, seed)
+        while len(done) < trials and (not done or time.monotonic() < end):
+            found = next_trial(study, space, [one.params for one in done])
+            if found is None:
+                break
+            one = attempt(*found)
+            if one.pruned:
+                study.tell(found[0], state=optuna.trial.TrialState.PRUNED)
+            else:
+                study.tell(found[0], sign * one.mean)
+            done.append(one)
+            advance(1, f"{objectives[0].metric} {sign * study.best_value:.4f}")
+    return Study(ranker, objectives[0].metric, done)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Optuna tells no more than what goes wrong."""
+    optuna = require("optuna", "trees")
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        study = new_study(ranker, space, seed)
-        with progress("tuning", total=trials) as advance:
-
-            def after(study: Any, _: Any) -> None:
-                advance(1, f"{objectives[0].metric} {sign * study.best_value:.4f}")
-
-            study.optimize(attempt, n_trials=trials, timeout=timeout, callbacks=[after])
+        yield
     finally:
         optuna.logging.set_verbosity(before)
-    return Study(ranker, objectives[0].metric, done)
 
 
 def check_space(ranker: Ranker, space: Mapping[str, Range], hold_out: float) -> None:
@@ -134,6 +150,47 @@ def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int) -> Any:
     for start in known_settings(type(ranker).__mro__, ranker.get_params(), ranges):
         study.enqueue_trial(start)
     return study
+
+
+def next_trial(
+    study: Any, space: Mapping[str, Range], tried: Sequence[Mapping[str, Any]]
+) -> tuple[Any, dict[str, Any]] | None:
+    """A trial of Optuna and its parameters, which were not tried; None where all were.
+
+    Near the best Optuna draws what it knows, again and again: a setting that was tried, or is nearly one that
+    was, is drawn again.
+    """
+    optuna = require("optuna", "trees")
+    near = NEAR * max(len(tried), 1) ** (-1 / len(space))
+    usual = study.sampler
+    try:
+        for draw in range(10 * AGAIN):
+            if draw == AGAIN:
+                study.sampler = optuna.samplers.RandomSampler(seed=len(study.trials))
+            given = bool(study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)))
+            trial = study.ask()
+            params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
+            apart = min((_distance(params, one, space) for one in tried), default=1.0)
+            if apart > (0.0 if given or draw >= AGAIN else near):
+                return trial, params
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+    finally:
+        study.sampler = usual
+    return None
+
+
+def _distance(one: Mapping[str, Any], other: Mapping[str, Any], space: Mapping[str, Range]) -> float:
+    """The largest difference of a parameter, as a share of its range; 1 where choices differ."""
+    found = 0.0
+    for name, range_ in space.items():
+        ends = _checked(name, range_)
+        if isinstance(ends, list):
+            found = max(found, float(one[name] != other[name] or type(one[name]) is not type(other[name])))
+        elif one[name] != other[name]:
+            places = [ends["low"], ends["high"], one[name], other[name]]
+            low, high, a, b = (np.log(place) if ends.get("log") else place for place in places)
+            found = max(found, float(abs(a - b) / (high - low)))
+    return found
 
 
 def suggest(trial: Any, name: str, range_: Range) -> Any:
