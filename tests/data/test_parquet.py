@@ -48,7 +48,9 @@ def test_several_files_are_one_set(tmp_path):
 def test_columns_by_other_names(tmp_path):
     pl.DataFrame({"q": [1], "grade": [2], "f": [0.5]}).write_parquet(tmp_path / "data.parquet")
     assert read_parquet(tmp_path / "data.parquet", qid="q", label="grade").y.tolist() == [2.0]
-    with pytest.raises(ValueError, match="unknown column 'label'"):
+    with pytest.raises(
+        ValueError, match=r"unknown column 'label'; name yours with label=\.\.\.; known: f, grade, q"
+    ):
         read_parquet(tmp_path / "data.parquet")
 
 

@@ -55,7 +55,7 @@ def from_frame(
     taken = {*needed, *optional.values()}
     for name in (*needed, *optional.values(), *(features or ())):
         if name not in table.columns:
-            raise unknown("column", name, table.columns)
+            raise _no_column(name, table.columns, {"label": label, "qid": qid})
     names = list(features) if features is not None else [c for c in table.columns if c not in taken]
     for name in names:
         if name in taken:
@@ -73,6 +73,15 @@ def from_frame(
     warn_of_empty(X, names)
     y = np.zeros(table.height, np.float32) if label is None else _numbers(table[label])
     return RankingDataset(X, y, _ids(table[qid]), feature_names=names, **columns)
+
+
+def _no_column(name: str, columns: Sequence[str], roles: Mapping[str, str | None]) -> ValueError:
+    """The error for a column that is not there; one that has its usual name was probably not named at all."""
+    error = unknown("column", name, columns)
+    if roles.get(name) != name:
+        return error
+    start = f"unknown column {name!r}"
+    return ValueError(f"{start}; name yours with {name}=...{str(error).removeprefix(start)}")
 
 
 def to_frame(data: RankingDataset) -> "polars.DataFrame":

@@ -26,6 +26,8 @@ _SPELLED = {
     "raise n_features": "raise --n-features",
     "identifiability(log) says": "--identifiability says",
     "; rename the columns first": "; name them with --columns, as in --columns query=q,document=sku",
+    "; name yours with qid=...": "",
+    "; name yours with label=...": "",
     "unknown column 'qid'": "no column 'qid'; name the one of queries with --qid",
     "unknown column 'label'": "no column 'label'; name the one of labels with --label",
 }
