@@ -2,7 +2,7 @@
 
 Each figure is one fresh process; "first" has an empty numba cache. Python's bytecode is kept, as after an
 installation. The bars are for CPU time, which tells a slow program from a busy machine. Small files (10,000
-documents) are evaluated without machine code, large ones (100,000) with it:
+documents) and large ones (100,000) are evaluated without machine code, huge ones (400,000) with it:
 
     python benchmarks/cold_start.py
 """
@@ -23,7 +23,7 @@ import rankloop
 from results import benchmark, record
 
 QUERIES, DOCUMENTS, FEATURES = 100, 100, 46
-LARGE = 1000  # queries
+LARGE, HUGE = 1000, 4000  # queries
 REPEATS = 5  # the best of so many, for everything but a first time
 BARS = {"import": 0.5, "first": 2.5, "next": 0.5}
 
@@ -52,11 +52,16 @@ def main():
             ("import rankloop", best("import rankloop"), BARS["import"]),
             ("rankloop --help", best(RANKLOOP, "--help"), BARS["import"]),
         ]
-        large = [files["large run"], files["large qrels"]]
-        for what, arguments in (("TREC run", trec), ("LETOR file", letor), ("large TREC run", large)):
+        large, huge = ([files[f"{size} run"], files[f"{size} qrels"]] for size in ("large", "huge"))
+        for what, arguments, bars in (
+            ("TREC run", trec, BARS),
+            ("LETOR file", letor, BARS),
+            ("large TREC run", large, BARS),
+            ("huge TREC run", huge, {}),
+        ):
             first, later = first_and_next(Path(folder) / what, RANKLOOP, "evaluate", *arguments)
-            rows += [(f"rankloop evaluate, {what}, first", first, BARS["first"])]
-            rows += [(f"rankloop evaluate, {what}, next", later, BARS["next"])]
+            rows += [(f"rankloop evaluate, {what}, first", first, bars.get("first"))]
+            rows += [(f"rankloop evaluate, {what}, next", later, bars.get("next"))]
         for peer, module, code in (("ranx", "ranx", RANX), ("pytrec_eval", "pytrec_eval", PYTREC)):
             if find_spec(module) is None:
                 print(f"{peer} is not installed: left out (pip install 'rankloop[bench]')")
@@ -69,12 +74,12 @@ def main():
 def write_files(folder):
     """A run with judgments, and a LETOR file with scores, both of the usual size."""
     rng = np.random.default_rng(0)
-    names = ("run", "qrels", "letor", "scores", "large run", "large qrels")
+    names = ("run", "qrels", "letor", "scores", "large run", "large qrels", "huge run", "huge qrels")
     files = {name: str(folder / f"{name}.txt") for name in names}
     labels = rng.choice(5, (QUERIES, DOCUMENTS), p=[0.52, 0.32, 0.13, 0.02, 0.01])
     scores = labels + rng.normal(0, 2, labels.shape)
     features = rng.random((QUERIES, DOCUMENTS, FEATURES)).round(6)
-    for size, queries in (("", QUERIES), ("large ", LARGE)):
+    for size, queries in (("", QUERIES), ("large ", LARGE), ("huge ", HUGE)):
         with open(files[f"{size}run"], "w") as run, open(files[f"{size}qrels"], "w") as qrels:
             for q in range(queries):
                 own, grades = scores[q % QUERIES], labels[q % QUERIES]

@@ -18,7 +18,9 @@ from rankloop._student import student_quantile
 from rankloop.data import read_qrels, read_run, read_svmlight
 from rankloop.data.svmlight.block import Layout
 from rankloop.data.svmlight.dense_rows import dense_rows
+from rankloop.lists import top_lists
 from rankloop.metrics import evaluate, values
+from rankloop.metrics.kernels.relevant import count_relevant
 from strategies import ragged_lists
 
 ASKING = ("_jit", "data.trec.fields", "data.trec.by_query", "data.svmlight.blocks")
@@ -74,6 +76,26 @@ LINES = st.lists(
 def test_trec_files(tmp_path_factory, text):
     path = tmp_path_factory.getbasetemp() / "few.txt"
     path.write_bytes(text.encode())
+    for read in (read_run, read_qrels):
+        want = columns(outcome(read, path))
+        with without_compiler():
+            assert columns(outcome(read, path)) == want
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.sampled_from(["1", "-2e3", ".5", "1_0", "nan", "x"]), min_size=1, max_size=5),
+    st.sampled_from([" ", "  ", "\t"]),
+    st.sampled_from(
+        ["q1 Q0 {} 1 {} r\n", "q1 Q0 {} 1 {}\n", "q1 0 {} {}\n", " q1 0 {} {} \n", "\nq {} {}\n"]
+    ),
+    st.sampled_from(["", "q1 0 d 3", "q1 0 d 3\n", "q1 Q0 d0 1 2 r\n", "\n"]),
+)
+def test_trec_files_of_even_lines(tmp_path_factory, numbers, blank, line, end):
+    """One blank between fields, and as many in each line: such a text is split at once."""
+    text = "".join(line.format(f"d{i}", number) for i, number in enumerate(numbers)) + end
+    path = tmp_path_factory.getbasetemp() / "even.txt"
+    path.write_text(text.replace(" ", blank))
     for read in (read_run, read_qrels):
         want = columns(outcome(read, path))
         with without_compiler():
@@ -150,6 +172,24 @@ def test_metrics_have_the_same_bits(lists, pooled):
         found = values(METRICS, scores, labels, offsets, **pool)
     for name in METRICS:
         np.testing.assert_array_equal(found[name], want[name], err_msg=name)
+
+
+@given(ragged_lists(max_length=30), st.data())
+def test_weighted_lists_are_ranked_and_counted_the_same(lists, data):
+    _, labels, offsets = lists
+    drawn = data.draw(
+        st.lists(st.sampled_from([0.0, 0.1, 0.7, 3.0]), min_size=len(labels), max_size=len(labels))
+    )
+    weight = np.array(drawn, np.float32)
+    ranked, counted = top_lists(*lists[:2], weight, offsets, 3), count_relevant(labels, weight, offsets, 1.0)
+    with without_compiler(), _jit.interpreted(len(labels)):
+        again, twice = top_lists(*lists[:2], weight, offsets, 3), count_relevant(labels, weight, offsets, 1.0)
+    np.testing.assert_array_equal(twice, counted)
+    for q in range(len(offsets) - 1):
+        own = slice(ranked.start[q], ranked.start[q] + ranked.kept[q])
+        same = slice(again.start[q], again.start[q] + again.kept[q])
+        for one, other in zip(again[:3], ranked[:3], strict=True):
+            np.testing.assert_array_equal(one[same], other[own])
 
 
 @given(ragged_lists(max_length=30))

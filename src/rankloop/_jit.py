@@ -18,6 +18,7 @@ from rankloop._arrays import Ints
 __all__ = [
     "compiled",
     "has_compiler",
+    "in_python",
     "inlined",
     "interpreted",
     "interpreted_by",
@@ -33,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SMALL = 200_000  # documents below which threads cost more time than they save
 _INTERPRETED: ContextVar[bool] = ContextVar("interpreted", default=False)
 _MAKING = Lock()
-_patience = 40_000  # documents that a process takes without machine code
+_patience = 150_000  # documents that a process takes without machine code
 _MOST: ContextVar[int | None] = ContextVar("most threads", default=None)
 
 
@@ -70,6 +71,11 @@ def interpreted_by(twin: F) -> Callable[[F], F]:
         return function
 
     return given
+
+
+def in_python(function: F) -> F:
+    """The loops of a kernel, for the part of its twin's work that numpy cannot do."""
+    return cast(F, cast(_Kernel, function).py_func)
 
 
 class _Kernel:

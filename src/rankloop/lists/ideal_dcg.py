@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankloop._arrays import Floats, Ints, Singles
+from rankloop._arrays import Bools, Floats, Ints, Singles
 from rankloop._jit import interpreted_by, kernel, over_lists
 from rankloop.lists.discount import discount
 from rankloop.lists.gain import Gain, GainOption
@@ -72,17 +72,20 @@ def ideal_by_grades(labels: Singles, offsets: Ints, table: Floats, sums: Floats)
 def _count_with_numpy(
     first: int, last: int, labels: Singles, offsets: Ints, table: Floats, sums: Floats, best: Floats
 ) -> None:
-    for q in range(first, last):
-        own = labels[offsets[q] : offsets[q + 1]]
-        grades = own.astype(np.int64)
-        if np.any(grades != own):
-            best[q] = -1.0
-            continue
-        counts = np.bincount(grades, minlength=len(table))[::-1]
-        edges = np.minimum(np.concatenate(([0], np.cumsum(counts))), len(sums) - 1)
-        best[q] = 0.0
-        for gain, above, upto in zip(table[::-1].tolist(), edges[:-1], edges[1:], strict=True):
-            best[q] += gain * (sums[upto] - sums[above])
+    begin, edges = offsets[first], offsets[first : last + 1]
+    own = labels[begin : offsets[last]]
+    deepest = np.minimum(np.diff(edges), len(sums) - 1)
+
+    def number(wanted: Bools) -> Ints:
+        """In each list."""
+        return np.asarray(np.diff(np.append(0, np.cumsum(wanted))[edges - begin]))
+
+    dcg, above = np.zeros(last - first), np.zeros(last - first, np.int64)
+    for grade in range(len(table) - 1, -1, -1):
+        upto = np.minimum(above + number(own == grade), deepest)
+        dcg += table[grade] * (sums[upto] - sums[above])
+        above = upto
+    best[first:last] = np.where(number(own != np.floor(own)) > 0, -1.0, dcg)
 
 
 @interpreted_by(_count_with_numpy)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop._arrays import Bools, Floats, Ints, Singles
-from rankloop._jit import kernel, over_lists
+from rankloop._jit import interpreted_by, kernel, over_lists
 from rankloop.lists.kernels.best import FEW, GROUPS, pick_best
 from rankloop.lists.kernels.sort import scratch, sort_list
 
@@ -72,6 +72,47 @@ def top_lists(
     return ranked
 
 
+def _rank_with_numpy(
+    scores: Floats,
+    labels: Singles,
+    weight: Singles,
+    offsets: Ints,
+    depth: int,
+    average: bool,
+    longest: int,
+    out_labels: Singles,
+    out_weight: Singles,
+    out_tied: Bools,
+    out_start: Ints,
+    out_kept: Ints,
+    to: int,
+    first: int,
+    last: int,
+) -> None:
+    begin, end = int(offsets[first]), int(offsets[last])
+    sizes, starts = np.diff(offsets[first : last + 1]), offsets[first:last] - begin
+    key, row = scores[begin:end], np.arange(begin, end)
+    heads = np.zeros(end - begin + 1, np.bool_)
+    heads[starts] = heads[-1] = True
+    if np.any((key[1:] > key[:-1]) & ~heads[1:-1]):
+        row = begin + np.lexsort((-key, np.repeat(np.arange(last - first), sizes)))
+        key = scores[row]
+    tied = np.append(False, (key[1:] == key[:-1]) & ~heads[1:-1])[: len(key)]
+    # To the depth, and to the next document that does not tie with the one before.
+    ends = np.append(np.flatnonzero(~tied), len(key))
+    deep = starts + np.minimum(sizes, depth)
+    kept = np.where(sizes > 0, ends[np.minimum(np.searchsorted(ends, deep), len(ends) - 1)] - starts, 0)
+    out_kept[first:last] = kept
+    out_start[first:last] = to + np.cumsum(kept) - kept
+    some = np.repeat(starts - (out_start[first:last] - to), kept) + np.arange(kept.sum())
+    upto = to + len(some)
+    out_labels[to:upto] = labels[row[some]]
+    out_tied[to:upto] = average & tied[some]
+    if len(weight) > 0:
+        out_weight[to:upto] = weight[row[some]]
+
+
+@interpreted_by(_rank_with_numpy)
 @kernel
 def rank_tops(
     scores: Floats,

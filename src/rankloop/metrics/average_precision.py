@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Floats
-from rankloop._jit import kernel, part
+from rankloop._jit import in_python, interpreted_by, kernel, part
 from rankloop._names import one_of
 from rankloop.lists import Gain, Ranked, top_lists
+from rankloop.lists.kernels.untied import Untied
 from rankloop.metrics.kernels.lists import MetricLists, Values, cutoff
 from rankloop.metrics.kernels.measure import measure
 from rankloop.metrics.kernels.top_relevant import TopRelevant, WeightedAtRank
@@ -72,6 +73,19 @@ def _best_sum(lists: MetricLists, k: int | None, relevance_threshold: float, num
     return lists.fill(_average_precision, best, cutoff(k), np.float32(relevance_threshold))
 
 
+def _average_with_numpy(
+    ranked: Ranked, k: int, relevance_threshold: np.float32, values: Floats, first: int, last: int
+) -> None:
+    alone = Untied.of(ranked, k, first, last)
+    relevant = ranked.labels[alone.place] >= relevance_threshold
+    owner, rank = alone.owner[relevant], alone.rank[relevant]
+    number = np.arange(len(owner)) - np.searchsorted(owner, owner) + 1  # of relevant documents to this one
+    values[first:last] = np.bincount(owner - first, number / rank, last - first)  # it adds in their order
+    for q in alone.others:
+        in_python(_average_precision)(ranked, k, relevance_threshold, values, q, q + 1)
+
+
+@interpreted_by(_average_with_numpy)
 @kernel
 def _average_precision(
     ranked: Ranked, k: int, relevance_threshold: np.float32, values: Floats, first: int, last: int

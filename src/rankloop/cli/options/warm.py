@@ -8,8 +8,8 @@ from rankloop._beside import compiling_beside
 
 __all__ = ["compiling_metrics"]
 
-# Bytes of files that are read, and evaluated, without machine code: some 40,000 documents.
-_SMALL_DATA, _SMALL_RANKING = 8 << 20, 3 << 19
+# Bytes of files that are read, and evaluated, without machine code: some 150,000 documents.
+_SMALL_DATA, _SMALL_RANKING = 8 << 20, 8 << 20
 
 
 def compiling_metrics(judgments: str, *rankings: str) -> AbstractContextManager[None]:

@@ -40,7 +40,7 @@ class Columns:
 
 T = TypeVar("T", bound="ByQuery")
 _SHOWN = 10  # rows in a notebook
-_FEW = 200_000  # rows that a dict joins in less time than the compiler takes to load
+_FEW = 400_000  # rows that a dict joins in less time than the compiler takes to load
 
 
 class ByQuery(Mapping[str, dict[str, float]]):
@@ -208,13 +208,23 @@ def _meet_few(
     """What `_meet` does, without machine code."""
     documents, own = table.docid.tolist(), docid.tolist()
     for one, other in zip(lists.tolist(), table_lists.tolist(), strict=True):
-        rows: dict[str, int] = {}
-        for row in range(table.offsets[other], table.offsets[other + 1]):
-            if rows.setdefault(documents[row], row) != row:
-                return rows[documents[row]], row
-        for row in range(offsets[one], offsets[one + 1]) if one >= 0 else ():
-            place[row] = rows.get(own[row], -1)
+        start, end = int(table.offsets[other]), int(table.offsets[other + 1])
+        rows = dict(zip(documents[start:end], range(start, end), strict=True))
+        if len(rows) < end - start:
+            return _first_twice(documents, start, end)
+        if one >= 0:
+            asked = own[offsets[one] : offsets[one + 1]]
+            place[offsets[one] : offsets[one + 1]] = [rows.get(document, -1) for document in asked]
     return -1, -1
+
+
+def _first_twice(documents: list[str], start: int, end: int) -> tuple[int, int]:
+    """The first row of which the document was there before, and that row, in rows with such a one."""
+    rows: dict[str, int] = {}
+    row = start
+    while rows.setdefault(documents[row], row) == row:
+        row += 1
+    return rows[documents[row]], row
 
 
 def _codes(text: NDArray[np.str_]) -> NDArray[np.uint32]:

@@ -3,9 +3,10 @@
 import numpy as np
 
 from rankloop._arrays import Floats, Ints
-from rankloop._jit import kernel, over_lists
+from rankloop._jit import in_python, interpreted_by, kernel, over_lists
 from rankloop.lists.gain import Gain
 from rankloop.lists.kernels.gain_of import gain_of
+from rankloop.lists.kernels.untied import Untied
 from rankloop.lists.top_lists import Ranked
 
 __all__ = ["rank_sums"]
@@ -26,6 +27,17 @@ def rank_sums(ranked: Ranked, offsets: Ints, limits: Ints, gain: Gain, sums: Flo
     return values
 
 
+def _sums_with_numpy(
+    ranked: Ranked, limits: Ints, gain: Gain, sums: Floats, values: Floats, first: int, last: int
+) -> None:
+    alone = Untied.of(ranked, limits[first:last], first, last)
+    terms = gain(ranked.labels[alone.place]) * (sums[alone.rank] - sums[alone.rank - 1])
+    values[first:last] = np.bincount(alone.owner - first, terms, last - first)  # it adds in their order
+    for q in alone.others:
+        in_python(_rank_sums)(ranked, limits, gain, sums, values, q, q + 1)
+
+
+@interpreted_by(_sums_with_numpy)
 @kernel
 def _rank_sums(
     ranked: Ranked, limits: Ints, gain: Gain, sums: Floats, values: Floats, first: int, last: int

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from rankloop._jit import kernel
+from rankloop._jit import in_python, interpreted_by, kernel
 from rankloop.lists import Ranked
+from rankloop.lists.kernels.untied import Untied
 from rankloop.metrics.kernels.lists import Values, cutoff
 from rankloop.metrics.kernels.relevant import is_relevant
 from rankloop.metrics.kernels.top_relevant import TopRelevant
@@ -18,6 +19,20 @@ def first_relevant(top: TopRelevant, *, by_rank: bool) -> Values:
     return top.blank(top.lists.fill(_first_relevant, ranked, cutoff(top.k), threshold, by_rank))
 
 
+def _first_with_numpy(
+    ranked: Ranked, k: int, threshold: np.float32, by_rank: bool, values: Values, first: int, last: int
+) -> None:
+    alone = Untied.of(ranked, k, first, last)
+    relevant = ranked.labels[alone.place] >= threshold
+    owner, rank = alone.owner[relevant], alone.rank[relevant]
+    values[first:last] = 0.0
+    found, at = np.unique(owner, return_index=True)
+    values[found] = 1 / rank[at] if by_rank else 1.0
+    for q in alone.others:
+        in_python(_first_relevant)(ranked, k, threshold, by_rank, values, q, q + 1)
+
+
+@interpreted_by(_first_with_numpy)
 @kernel
 def _first_relevant(
     ranked: Ranked, k: int, threshold: np.float32, by_rank: bool, values: Values, first: int, last: int

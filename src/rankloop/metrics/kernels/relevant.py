@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rankloop._arrays import Floats, Ints, Singles
-from rankloop._jit import kernel, over_lists, part
+from rankloop._jit import interpreted_by, kernel, over_lists, part
 
 __all__ = ["Relevant", "count_relevant", "is_relevant"]
 
@@ -30,6 +30,29 @@ def is_relevant(label: np.float32, weight: np.float32, relevance_threshold: np.f
     return bool(label >= relevance_threshold and weight > 0)
 
 
+def _count_with_numpy(
+    labels: Singles,
+    weight: Singles,
+    offsets: Ints,
+    relevance_threshold: np.float32,
+    out_count: Floats,
+    out_weight: Floats,
+    first: int,
+    last: int,
+) -> None:
+    begin, edges = offsets[first], offsets[first : last + 1]
+    relevant = labels[begin : offsets[last]] >= relevance_threshold
+    own = weight[begin : offsets[last]]
+    if len(weight) > 0:
+        relevant &= own > 0
+    out_count[first:last] = np.diff(np.append(0, np.cumsum(relevant))[edges - begin])
+    out_weight[first:last] = out_count[first:last]
+    if len(weight) > 0:
+        owner = np.repeat(np.arange(last - first), np.diff(edges))[relevant]
+        out_weight[first:last] = np.bincount(owner, own[relevant], last - first)  # it adds in their order
+
+
+@interpreted_by(_count_with_numpy)
 @kernel
 def _count(
     labels: Singles,

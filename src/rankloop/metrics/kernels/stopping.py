@@ -60,6 +60,10 @@ def _stopping(
     for q in range(first, last):
         start = ranked.start[q]
         n = ranked.kept[q]
+        some = k if k < n else n  # and through the tie that straddles k
+        while some < n and tied[start + some]:
+            some += 1
+        n = some
         for i in range(n):
             stop[i] = gain_of(labels[start + i], kind, table) * share
         if len(weight) > 0:
