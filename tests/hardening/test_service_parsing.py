@@ -179,3 +179,23 @@ def test_cookies_of_this_service_are_read(shop):
         headers={"user-agent": "Mozilla/5.0", "cookie": f'other="x"; rankloop_user={number}; theirs=1'},
     )
     assert "rankloop_user" not in again.cookies
+
+
+@pytest.mark.parametrize("method", [b"GET", b"HEAD"])
+def test_the_head_of_an_answer_goes_with_its_body(method):
+    """One packet where the answer comes whole; the bytes are those of h11, of each answer of a connection."""
+    plain, ours = h11.Connection(h11.SERVER), BoundedRequests()
+    for requests in (plain, ours):
+        requests.receive_data(2 * (method + b" / HTTP/1.1\r\nHost: x\r\n\r\n"))
+    for status in (200, 204):
+        body = b"" if method == b"HEAD" or status == 204 else b"text"
+        answer = [h11.Response(status_code=status, headers=[("a", "b"), ("content-length", str(len(body)))])]
+        answer += [h11.Data(body), h11.EndOfMessage()]
+        written = []
+        for requests in (plain, ours):
+            assert isinstance(requests.next_event(), h11.Request)
+            assert isinstance(requests.next_event(), h11.EndOfMessage)
+            written.append([bytes(requests.send(one)) for one in answer])
+            requests.start_next_cycle()
+        assert written[1][0] == written[1][2] == b""
+        assert written[1][1] == b"".join(written[0])

@@ -55,3 +55,10 @@ def test_no_heading_is_skipped(shop, path):
     main = client.get(path).text.partition("<main")[2].partition("</main>")[0]
     levels = [int(one) for one in re.findall(r"<h([1-6])", main)]
     assert all(after <= before + 1 for before, after in pairwise(levels)), levels
+
+
+def test_caches_are_told_that_an_answer_may_come_compressed(shop):
+    client, _ = shop
+    for accept in ("gzip", "identity"):
+        answer = client.get("/static/page.css", headers={"accept-encoding": accept})
+        assert "accept-encoding" in answer.headers["vary"].lower()

@@ -82,23 +82,14 @@ class Candidates:
 
     def take(self, which: ArrayLike) -> "Candidates":
         """Some of the documents, by index, in the order given."""
-        at = np.asarray(which, np.int64)
-        return replace(
-            self,
-            rows=self.rows[at],
-            scores=self.scores[at],
-            sources={name: values[at] for name, values in self.sources.items()},
-            ranks={name: values[at] for name, values in self.ranks.items()},
-            columns={name: values[at] for name, values in self.columns.items()},
-        )
+        return self._taken(np.asarray(which, np.int64), self.scores)
 
     def scored(self, scores: ArrayLike) -> "Candidates":
         """The same documents with other scores, best first; equal scores keep their order."""
         values = np.asarray(scores, np.float64)
         if values.shape != (len(self),):
             raise ValueError(f"scores need one value per candidate ({len(self)}), got shape {values.shape}")
-        order = np.argsort(-values, kind="stable")
-        return replace(self, scores=values).take(order)
+        return self._taken(np.argsort(-values, kind="stable"), values)
 
     def rescored(self, k: int, by: "Callable[[Candidates], Floats]") -> "Candidates":
         """Other scores for the first k documents; the rest stay below them, in their order."""
@@ -115,6 +106,20 @@ class Candidates:
         if len(values) != len(self):
             raise ValueError(f"column {name!r} needs one row per candidate ({len(self)}), got {len(values)}")
         return replace(self, columns={**self.columns, name: values})
+
+    def _taken(self, at: Ints, scores: Floats) -> "Candidates":
+        """Documents by index, with scores that are given for all."""
+        return Candidates(
+            self.query,
+            self.snapshot,
+            self.rows[at],
+            scores[at],
+            {name: values[at] for name, values in self.sources.items()},
+            {name: values[at] for name, values in self.ranks.items()},
+            {name: values[at] for name, values in self.columns.items()},
+            self.leaves,
+            self.matches,
+        )
 
     def __iter__(self) -> Iterator[Hit]:
         """The results with their documents and snippets, which takes longer than ranking them."""

@@ -1,7 +1,8 @@
 """Text features of candidates, field by field."""
 
 from collections.abc import Collection
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,7 +27,8 @@ TEXT = (*STATISTICS, *PROXIMITY)
 _OF_ALL_TERMS = ("cosine", "lm_absolute")  # they need all terms of each document
 
 
-class InField(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class InField:
     """Documents of a segment, and the terms of a query in one text field, or in all of them (`WHOLE`)."""
 
     snapshot: Snapshot
@@ -35,19 +37,19 @@ class InField(NamedTuple):
     field: str
     words: QueryTerms
 
-    @property
+    @cached_property
     def fields(self) -> tuple[int, ...]:
         """The numbers of the fields."""
         if self.field == WHOLE:
             return whole_fields(self.snapshot)
         return (self.snapshot.text_fields.index(self.field),)
 
-    @property
+    @cached_property
     def terms(self) -> Ints:
         """The numbers of the terms in the segment."""
         return np.array([self.segment.term(term) for term in self.words.terms], np.int64)
 
-    @property
+    @cached_property
     def lengths(self) -> Ints:
         """How many words each document has in the fields."""
         fields = self.fields

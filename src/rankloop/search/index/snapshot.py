@@ -140,6 +140,7 @@ class Snapshot:
         self.text_fields = tuple(name for name, field in manifest.fields.items() if field.kind == "text")
         self.segments: list[Segment] = []
         self.cache: dict[Any, Any] = {}
+        self._counted: dict[tuple[int, str], tuple[int, int]] = {}
         base = 0
         for part in manifest.parts:
             deleted = np.empty(0, np.int32)
@@ -175,7 +176,7 @@ class Snapshot:
 
     def df(self, field: int, term: str) -> int:
         """The number of documents that have a term in the text field with this number."""
-        return sum(s.df(field, at) for s in self.segments if (at := s.term(term)) >= 0)
+        return self._df_and_total(field, term)[0]
 
     def any_df(self, fields: tuple[int, ...], term: str) -> int:
         """The number of documents that have a term in any of the fields."""
@@ -196,7 +197,22 @@ class Snapshot:
 
     def total(self, field: int, term: str) -> int:
         """How often a term occurs in the text field with this number, over all documents."""
-        return sum(s.total(field, at) for s in self.segments if (at := s.term(term)) >= 0)
+        return self._df_and_total(field, term)[1]
+
+    def _df_and_total(self, field: int, term: str) -> tuple[int, int]:
+        """Both, counted once: a search asks for them several times, and words come back."""
+        key = (field, term)
+        found = self._counted.get(key)
+        if found is None:
+            having = [(one, at) for one in self.segments if (at := one.term(term)) >= 0]
+            found = (
+                sum(one.df(field, at) for one, at in having),
+                sum(one.total(field, at) for one, at in having),
+            )
+            if len(self._counted) >= REMEMBERED:
+                self._counted.clear()
+            self._counted[key] = found
+        return found
 
     def locate(self, row: int) -> tuple[Segment, int]:
         """The segment of a row, and the document's number there."""

@@ -1,7 +1,6 @@
 """Signed impression ids: a click counts only with the signature of its page."""
 
 import base64
-import hashlib
 import hmac
 import secrets
 import time
@@ -49,7 +48,8 @@ class Signer:
             )
         if lifetime <= 0:
             raise ValueError(f"lifetime is a number of seconds above 0, got {lifetime}")
-        self._secret, self.lifetime, self.purpose = secret, lifetime, purpose
+        self._keyed = hmac.new(secret, digestmod="sha256")
+        self.lifetime, self.purpose = lifetime, purpose
 
     def __repr__(self) -> str:
         return f"Signer(lifetime={self.lifetime}, purpose={self.purpose!r})"
@@ -106,4 +106,6 @@ class Signer:
     def _digest(self, *parts: str) -> bytes:
         """The HMAC of parts, each with its length, so that different parts never give the same text."""
         text = b"".join(b"%d:%s" % (len(part.encode()), part.encode()) for part in parts)
-        return hmac.digest(self._secret, text, hashlib.sha256)
+        made = self._keyed.copy()  # which takes half the time of a new one
+        made.update(text)
+        return made.digest()

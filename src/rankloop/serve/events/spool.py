@@ -21,7 +21,7 @@ __all__ = ["Spool", "SpoolFull"]
 
 _LOG = logging.getLogger(__name__)
 _AT_ONCE = 2000  # records of one batch into the store
-_EVERY = 0.2  # seconds between two tries to store what waits
+_EVERY = 0.5  # seconds between two tries to store what waits
 _SLOWEST = 5.0  # seconds between them while the database does not answer
 _LONGEST = 60.0  # seconds of a batch, after which the database is away
 _UNREADABLE = (ValueError, KeyError, TypeError, struct.error, OverflowError)

@@ -1,6 +1,7 @@
 """The requests of a connection as they are read: few lines in a head, and few pieces in a body."""
 
 import re
+from typing import Any
 
 import h11
 
@@ -27,6 +28,19 @@ class BoundedRequests(h11.Connection):
         super().__init__(h11.SERVER, LONGEST_HEAD)
         self._pieces = self._bytes = 0
         self._after_chunk = self._in_trailer = False
+        self._answer_head = b""
+
+    def send(self, event: h11.Event) -> Any:
+        """What is to be written for an event: the head of an answer goes with the first part of its body.
+
+        So that an answer that comes whole is one packet, which the client reads at once.
+        """
+        written = super().send(event)
+        if isinstance(event, h11.Response):
+            self._answer_head = written or b""
+            return b""
+        head, self._answer_head = self._answer_head, b""
+        return head + written if head and written is not None else written
 
     def next_event(self) -> _Event:
         if self.their_state is h11.IDLE:

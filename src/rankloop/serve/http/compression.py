@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import cookie_parser
 
+from rankloop.serve.http.answers import call_on_start
+
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 __all__ = ["Compression"]
 
@@ -28,8 +30,17 @@ class Compression:
         self.compressed = GZipMiddleware(app, minimum_size=SMALLEST, compresslevel=EFFORT)
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        plain = scope["type"] != "http" or (_logged_in(scope) and not scope["path"].startswith(STATIC))
-        await (self.app if plain else self.compressed)(scope, receive, send)
+        if scope["type"] != "http" or (_logged_in(scope) and not scope["path"].startswith(STATIC)):
+            await self.app(scope, receive, send)
+        elif any(name == b"accept-encoding" and b"gzip" in value for name, value in scope["headers"]):
+            await self.compressed(scope, receive, send)
+        else:
+            await call_on_start(self.app, scope, receive, send, _varies)
+
+
+def _varies(message: "Message") -> None:
+    """The answer depends on what a client takes: caches keep it apart from the compressed one."""
+    message["headers"] = [*message["headers"], (b"vary", b"Accept-Encoding")]
 
 
 def _logged_in(scope: "Scope") -> bool:

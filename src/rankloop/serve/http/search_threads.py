@@ -6,10 +6,10 @@ import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from statistics import median_low
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from rankloop.search.deadline import Deadline
 
@@ -77,11 +77,36 @@ class SearchThreads:
         self._at_work.append(here)
         self._who_gives_way()
         try:
-            return await _ended(self._pool.submit(cost.of, work))
+            return await self._in_thread(lambda: cost.of(work))
         finally:
             self._at_work.remove(here)
             self._end(client, cost.seconds)
             self._who_gives_way()
+
+    async def _in_thread(self, work: Callable[[], _Answer]) -> _Answer:
+        """The result of work in a thread; a task that is cancelled waits until the work ends."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        answer: asyncio.Future[_Answer] = loop.create_future()
+
+        def tell(how: Callable[[Any], None], outcome: Any) -> None:
+            ended.set()
+            if not answer.done():  # it is cancelled with the task
+                how(outcome)
+
+        def run() -> None:
+            try:
+                found = work()
+            except BaseException as error:
+                loop.call_soon_threadsafe(tell, answer.set_exception, error)
+            else:
+                loop.call_soon_threadsafe(tell, answer.set_result, found)
+
+        self._pool.submit(run)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            await ended.wait()
+            raise
 
     def _who_gives_way(self) -> None:
         """Have the searches of heavy clients pause while those of lighter ones run."""
@@ -200,16 +225,6 @@ class SearchThreads:
         self._used.move_to_end(client)
         if len(self._used) > MOST_CLIENTS:
             self._used.popitem(last=False)
-
-
-async def _ended(work: Future[_Answer]) -> _Answer:
-    """The result of work in a thread; a task that is cancelled waits until the work ends."""
-    done = asyncio.wrap_future(work)
-    try:
-        return await asyncio.shield(done)
-    except asyncio.CancelledError:
-        await asyncio.wait({done})
-        raise
 
 
 @dataclass

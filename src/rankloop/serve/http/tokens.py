@@ -66,7 +66,9 @@ class WrongTokens:
             self._count_once(where, given)
             raise
         finally:
-            self._compared -= Counter((where,))  # keeps no zeros
+            self._compared[where] -= 1
+            if not self._compared[where]:
+                del self._compared[where]
             self._next(where)
         return found
 
