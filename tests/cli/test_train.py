@@ -127,6 +127,7 @@ def test_tuning_ends_in_a_configuration_for_training(files, tmp_path):
         (["train", "none.txt", "--ranker", "ranksvm"], "there is no file none.txt"),
         (["train", "TRAIN", "--ranker", "ranksvn"], "unknown ranker 'ranksvn'; did you mean 'ranksvm'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--set", "c=1"], "unknown parameter of RankSVM 'c'"),
+        (["train", "TRAIN", "--minutes", "5"], "--minutes is for --ranker auto, and this is LambdaMART"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--loss", "hing"], "unknown loss of RankSVM 'hing'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--set", "C"], "a setting is written key=value, got 'C'"),
         (["train", "TRAIN", "--ranker", "ranksvm", "--out", "."], "exists; choose another --out"),

@@ -92,8 +92,15 @@ def train(
     target = out or Path(given["out"] if "out" in given else f"runs/{_name(data)}")
     if target.exists() and not overwrite:
         raise ValueError(f"{target} exists; choose another --out, or replace it with --overwrite")
-    changed = [*(set_ or []), *([] if minutes is None else [f"minutes={minutes}"])]
-    model, settings = chosen_ranker(given, ranker, changed if loss is None else [f"loss={loss}", *changed])
+    changed = [*([] if loss is None else [f"loss={loss}"]), *(set_ or [])]
+    model, settings = chosen_ranker(given, ranker, changed)
+    if minutes is not None:
+        if not hasattr(model, "minutes"):
+            raise ValueError(
+                f"--minutes is for --ranker auto, and this is {type(model).__name__}; add --ranker auto, or "
+                "leave --minutes out"
+            )
+        model, settings = chosen_ranker(given, ranker, [*changed, f"minutes={minutes}"])
     metrics = metric or given.get("metrics") or ["ndcg@10"]
     for one in metrics:
         known_metric(one)  # refuse a wrong name before the training, not after it
