@@ -58,7 +58,7 @@ def test_from_a_data_set_to_a_model(letor):
         (["simulate", "data.txt", "--by", "99", "--out", "log.csv"], "there is no feature '99'"),
         (["simulate", "data.txt", "--by", "1", "--out", "log.xyz", "-n", "5"], "is not known by its ending"),
         (["clicks", "fit", "log.csv", "--out", "x.model"], "--out saves one model"),
-        (["clicks", "check", "none.csv"], "no such file"),
+        (["clicks", "check", "none.csv"], "there is no file"),
     ],
 )
 def test_mistakes(letor, monkeypatch, arguments, message):
