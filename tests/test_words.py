@@ -109,6 +109,11 @@ QUAINT = {
     r"is there twice": "appears twice",
     r"say the same": "mean the same",
     r"for its end": "until it ends",
+    r"brings? itself up to date": "updates itself",
+    r"counts? for nothing": "is not counted",
+    r"an answer each": "an answer for each",
+    r"the sum of (this|the) table": "the summary",
+    r"tell (it|them) apart by": "distinguish by",
     r"beside (the true|LightGBM|XGBoost|tantivy|those of|the logged|[\d.])": "compared with, next to",
 }
 # In errors also "{path} is no table", which is said as "is not a table".

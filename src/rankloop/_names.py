@@ -16,10 +16,14 @@ def unknown(what: str, got: object, known: Iterable[str]) -> ValueError:
     "unknown metric 'ndgc'; did you mean 'ndcg'? known: map, ndcg"
     >>> str(unknown("feature", "a", map(str, range(300))))[-12:]
     'and 240 more'
+    >>> str(unknown("user", "ann", []))
+    "unknown user 'ann'; there is none yet"
     """
     names = sorted(known)
     near = get_close_matches(str(got).lower(), names[:_COMPARED], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
+    if not names:
+        return ValueError(f"unknown {what} {got!r}; there is none yet")
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ValueError(f"unknown {what} {got!r}{hint} known: {', '.join(names[:_SHOWN])}{more}")
 

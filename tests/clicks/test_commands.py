@@ -1,6 +1,7 @@
 """`rankloop simulate` and `rankloop clicks` from file to file."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from commands import app_of, running
 from rankloop.cli.clicks import clicks
 from rankloop.cli.simulate import simulate
 from rankloop.data import synthetic, write_svmlight
+from rankloop.propensity import TrustWarning
 
 APP = app_of(simulate)
 APP.add_typer(clicks)
@@ -58,10 +60,23 @@ def test_from_a_data_set_to_a_model(letor):
         (["simulate", "data.txt", "--by", "99", "--out", "log.csv"], "there is no feature '99'"),
         (["simulate", "data.txt", "--by", "1", "--out", "log.xyz", "-n", "5"], "is not known by its ending"),
         (["clicks", "fit", "log.csv", "--out", "x.model"], "--out saves one model"),
-        (["clicks", "check", "none.csv"], "no such file"),
+        (["clicks", "check", "none.csv"], "there is no file"),
     ],
 )
 def test_mistakes(letor, monkeypatch, arguments, message):
     monkeypatch.chdir(letor)
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         run(*arguments)
+
+
+def test_a_warning_of_trust_is_printed_once(letor):
+    log = letor / "trust.parquet"
+    asked = ("--by", 1, "--user", "trust", "-n", 40_000, "--randomize", "swap", "-k", 4, "--out", log)
+    run("simulate", letor / "data.txt", *asked)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        printed = run("clicks", "propensity", log)
+    assert printed.count("trust high ranks") == 1
+    assert [one for one in seen if one.category is TrustWarning] == []
+    with pytest.warns(TrustWarning):
+        run("clicks", "propensity", log, "--json")

@@ -170,7 +170,7 @@ def test_bad_input(change, message):
 
 
 def test_bad_files(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
         clicks.read_clicks(tmp_path / "none.csv")
     (tmp_path / "log.csv").write_text("session,query,document,click\n1,q,d,0\n")
     with pytest.raises(ValueError, match="position is missing"):

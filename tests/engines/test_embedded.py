@@ -184,3 +184,8 @@ def test_browsing_and_sorting_equal_a_plain_sort(shop):
     assert set(sport.ids) == {one["id"] for one in given if "sport" in one["genre"]}
     assert shop.retrieve("red", 5, sort="score").ids == shop.retrieve("red", 5).ids
     assert len(shop.retrieve("the", 10, filters={"genre": ["sport"]})) == 0
+
+
+def test_an_address_of_no_known_engine_is_not_a_folder():
+    with pytest.raises(ValueError, match=r"unknown kind of engine 'elastic'; .* known: elasticsearch, open"):
+        rl.engines.open("elastic://localhost:9200/shop")

@@ -107,7 +107,7 @@ def test_a_document_is_refused_or_found_again_unchanged(tmp_path_factory, docume
             refused.append(str(error))
         else:
             taken[str(int(document["id"]) if _counts(index) else document["id"])] = document
-    assert all(one.endswith("(number 0 in the order given)") and len(one) < 500 for one in refused)
+    assert all(one.endswith("(document 1 of those given)") and len(one) < 500 for one in refused)
     index.commit()
     index.close()
     again = Index.open(index.path)

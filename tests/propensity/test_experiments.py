@@ -91,6 +91,6 @@ def test_too_little():
     with pytest.raises(ValueError, match="unknown scheme 'pivots'; did you mean 'pivot'"):
         harvest(log, scheme="pivots")
     silent = ClickLog(log.session, log.query, log.document, log.position, log.click * (log.position < 3))
-    with pytest.raises(ValueError, match=r"tie no clicks at rank 3, 4 .*depth=2"):
+    with pytest.raises(ValueError, match=r"connect no clicks at rank 3, 4 .*depth=2"):
         harvest(silent)
     assert len(harvest(silent, depth=2)) == 2

@@ -127,5 +127,5 @@ def test_estimate_chooses(data):
         estimate(one, method="regression_em")
     with pytest.raises(ValueError, match="did you mean 'harvest'"):
         estimate(one, method="harvset")
-    with pytest.raises(ValueError, match="tie no clicks at rank 2, 3"):
+    with pytest.raises(ValueError, match="connect no clicks at rank 2, 3"):
         estimate(one)

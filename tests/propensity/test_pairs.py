@@ -104,7 +104,9 @@ def test_trees_give_products_of_ratios(scheme):
 
 def test_ranks_that_nothing_ties_are_named():
     edges = Edges(4, np.array([0, 2]), np.array([1, 3]))
-    with pytest.raises(ValueError, match=r"swaps tie no clicks at rank 3, 4 to clicks at rank 1.*depth=2"):
+    with pytest.raises(
+        ValueError, match=r"swaps connect no clicks at rank 3, 4 with clicks at rank 1.*depth=2"
+    ):
         tied(edges, np.array([[5, 3, 10], [4, 2, 10.0]]), "swaps")
 
 

@@ -56,7 +56,7 @@ def test_adjacent_swaps_and_schemes(data, weak):
     chain, everything = swap_intervention(log, scheme="chain"), swap_intervention(log)
     np.testing.assert_allclose(chain.values, everything.values)
     assert surprise(chain, TRUTH[:4]) < 4
-    with pytest.raises(ValueError, match="tie no clicks at rank 3, 4"):
+    with pytest.raises(ValueError, match="connect no clicks at rank 3, 4"):
         swap_intervention(log, scheme="pivot")
 
 

@@ -473,7 +473,7 @@ def test_what_no_engine_can_say():
     for export in (to_opensearch, to_elasticsearch, to_solr, to_vespa, to_ranklib):
         with pytest.raises(ValueError, match="no sets of categories"):
             export(codes)
-        with pytest.raises(ValueError, match="no linear leaves"):
+        with pytest.raises(ValueError, match="cannot compute linear leaves"):
             export(lines)
         with pytest.raises(ValueError, match="has no model for RankBoost"):
             export(RankBoost(iterations=2).fit(data))

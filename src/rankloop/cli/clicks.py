@@ -191,7 +191,7 @@ def propensity(
     import warnings
 
     from rankloop.cli.options.outputs import show
-    from rankloop.propensity import IdentifiabilityWarning, estimate, identifiability
+    from rankloop.propensity import IdentifiabilityWarning, TrustWarning, estimate, identifiability
 
     data = None if features is None else reading.dataset(features, labels=False)
     read = logs.of(log, data)
@@ -200,6 +200,8 @@ def propensity(
         return
     with warnings.catch_warnings():  # the curve prints them itself
         warnings.simplefilter("ignore", IdentifiabilityWarning)
+        if not json:  # its table has the sentence too
+            warnings.simplefilter("ignore", TrustWarning)
         curve = estimate(read, data, method=method, layout=layout, depth=depth, monotone=monotone, seed=seed)
     if out is not None:
         curve.save(out)

@@ -74,7 +74,7 @@ def index(
     def declared() -> dict[str, str]:
         nonlocal schema
         if not Path(source).exists() and sql is None:
-            raise FileNotFoundError(f"no documents at {source}")
+            raise FileNotFoundError(f"there is no file {source}")
         kinds = _declared(fields, sql is None and Path(source).is_dir())
         if kinds is None:
             kinds = inferred(source, sql, id)

@@ -47,7 +47,7 @@ def read_clicks(
     """
     source = Path(path)
     if not source.exists():
-        raise FileNotFoundError(f"no such file: {source}")
+        raise FileNotFoundError(f"there is no file {source}")
     if format is None:
         format = _format_of(source)
     if format in (None, *_SCANS):

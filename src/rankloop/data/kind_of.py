@@ -44,8 +44,8 @@ _IS_PASSED_OVER = re.compile(
 _HEAD = 1 << 16  # bytes of a text among which the first line is looked for
 
 
-def kind_of(path: str | Path) -> str:
-    """One of the names in `KINDS`; anything else is an error that lists them.
+def kind_of(path: str | Path, wanted: Iterable[str] = tuple(KINDS)) -> str:
+    """Which of `KINDS` a path is; for anything else an error that lists the kinds `wanted`.
 
     Tables of clicks have the columns query, document and click. Text may be packed with gzip or zstd. An
     address such as "s3://bucket/set" can only be shards.
@@ -62,13 +62,13 @@ def kind_of(path: str | Path) -> str:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if path.is_dir():
-        return _of_folder(path)
+        return _of_folder(path, wanted)
     with path.open("rb") as file:
         head = file.read(8)
     kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
     if kind is not None:
         return f"clicks.{kind}" if kind == "parquet" and _are_clicks(_parquet_columns(path)) else kind
-    return _of_text(path)
+    return _of_text(path, wanted)
 
 
 def listed(kinds: Iterable[str]) -> str:
@@ -77,14 +77,16 @@ def listed(kinds: Iterable[str]) -> str:
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def _of_folder(path: Path) -> str:
+def _of_folder(path: Path, wanted: Iterable[str]) -> str:
     manifest = path / "manifest.json"
     if not manifest.is_file():
         if (path / "corpus.jsonl").is_file() and (path / "qrels").is_dir():
             return "beir"
         if any(path.glob("shard-*")):
             return "shards"  # whose writer has not finished, as `open_shards` will say
-        raise ValueError(f"cannot tell what the folder {path} is: it has no manifest.json; {_wanted()}")
+        raise ValueError(
+            f"cannot tell what the folder {path} is: it has no manifest.json; wanted {listed(wanted)}"
+        )
     try:
         content = parse_json(manifest.read_text(encoding="utf-8"))
     except ValueError:
@@ -96,7 +98,7 @@ def _of_folder(path: Path) -> str:
     return "index" if "segments" in content else "saved"
 
 
-def _of_text(path: Path) -> str:
+def _of_text(path: Path, wanted: Iterable[str]) -> str:
     with TextSource(path) as source:
         buffer, end = source.fill(bytearray(_HEAD), beyond=1)
     text = bytes(buffer[:end]).decode("utf-8", "replace")
@@ -105,10 +107,10 @@ def _of_text(path: Path) -> str:
     lines = text.splitlines()
     line = next((line for line in lines if not _IS_PASSED_OVER.match(line)), "")
     if not line:
-        raise ValueError(f"{path} is empty; {_wanted()}")
+        raise ValueError(f"{path} is empty; wanted {listed(wanted)}")
     kind = _of_line(line)
     if kind is None:
-        raise ValueError(f"cannot tell what {path} is: it begins {line[:60]!r}; {_wanted()}")
+        raise ValueError(f"cannot tell what {path} is: it begins {line[:60]!r}; wanted {listed(wanted)}")
     return kind
 
 
@@ -170,7 +172,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _wanted() -> str:
-    return f"wanted {listed(KINDS)}"

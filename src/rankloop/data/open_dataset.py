@@ -70,7 +70,7 @@ def _table(files: Sequence[Path], kind: str, largest: int | None) -> Any:
 def kind_of_dataset(path: str | Path | Sequence[str | Path]) -> str:
     """The kind of a data set; several files are of one kind: SVMLight text, Parquet, CSV or JSONL."""
     if isinstance(path, str | Path):
-        kind = kind_of(path)
+        kind = kind_of(path, DATASETS)
         if kind not in DATASETS:
             raise ValueError(f"{path} is {KINDS[kind]}, not a data set; a data set is {listed(DATASETS)}")
         return kind

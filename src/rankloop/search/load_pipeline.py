@@ -74,7 +74,9 @@ def load_pipeline(
     """
     own, given = {one.__name__: one for one in functions}, dict(encoders or {})
     with _archive.at_most(largest):
-        about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
+        about, members = _archive.read(
+            path, _KIND, again="fit and save the pipeline again, or name the file of one"
+        )
         stages = tuple(_restored(one, index, members, own, given, history) for one in about["stages"])
     search = Pipeline(stages)
     now, saved = _parts(search), about["parts"]
@@ -96,7 +98,9 @@ def saved_ranker(path: str | Path) -> "Ranker":
     """The ranker by features of a saved pipeline, without an index: for an engine that has the features."""
     from rankloop.rankers.saving.load import loads
 
-    about, members = _archive.read(path, _KIND, again="fit and save the pipeline again")
+    about, members = _archive.read(
+        path, _KIND, again="fit and save the pipeline again, or name the file of one"
+    )
     names = [one["ranker"] for one in about["stages"] if "ranker" in one]
     if len(names) != 1:
         raise ValueError(f"{path} holds {len(names)} rankers by features; one is needed")

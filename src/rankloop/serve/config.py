@@ -202,7 +202,8 @@ class Config:
             settings = tomllib.loads(source.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"{source} is neither a config file nor an index nor the address of an engine"
+                f"there is no file or folder {source}; name the TOML file of a service, an index, or an "
+                "engine, as in opensearch://host:9200/shop"
             ) from None
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{source} is not TOML: {error}") from None

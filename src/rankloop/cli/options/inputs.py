@@ -26,7 +26,8 @@ def _judgments(path: str, reading: Reading) -> "Qrels | RankingDataset":
     from rankloop.data.kind_of import DATASETS, KINDS, kind_of, listed
 
     source = expanded(path)
-    kind = kind_of(source if isinstance(source, str) else source[0])
+    judged = ("qrels", "judgments", *DATASETS)
+    kind = kind_of(source if isinstance(source, str) else source[0], judged)
     if kind == "qrels":
         from rankloop.data.qrels import read_qrels
 
@@ -41,9 +42,9 @@ def _judgments(path: str, reading: Reading) -> "Qrels | RankingDataset":
         return read_beir(path).qrels
     if kind in DATASETS:
         return reading.dataset(path)
-    forms = listed(("qrels", "judgments", *DATASETS))
     raise ValueError(
-        f"{path} is {KINDS[kind]}, which has no labels; judgments are {forms}, and come after the ranking"
+        f"{path} is {KINDS[kind]}, which has no labels; judgments are {listed(judged)}, and come after the "
+        "ranking"
     )
 
 
@@ -58,7 +59,7 @@ def _ranking(file: str) -> Any:
     from rankloop.data.kind_of import KINDS, kind_of, listed
 
     path = model_file(file)
-    kind = kind_of(path)
+    kind = kind_of(path, _RANKINGS)
     if kind == "run":
         from rankloop.data import read_run
 

@@ -168,7 +168,7 @@ def _renamed_log(source: str | list[str], log_format: str | None, columns: str) 
     for file in [source] if isinstance(source, str) else source:
         path = Path(file)
         if not path.is_file():
-            raise FileNotFoundError(f"no such file: {path}")
+            raise FileNotFoundError(f"there is no file {path}")
         with explained(path, log_format):
             frame = scan(path, format=log_format, names=names).collect()
         frames.append(frame)

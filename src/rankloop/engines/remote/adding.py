@@ -129,5 +129,5 @@ class Adding:
 
     def _refuse(self, number: int, reason: str) -> None:
         if self.on_error == "raise":
-            raise ValueError(f"{reason} (number {number} in the order given)")
+            raise ValueError(f"{reason} (document {number + 1} of those given)")
         self.skipped.append(Skipped(number, reason))

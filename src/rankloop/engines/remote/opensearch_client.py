@@ -83,7 +83,10 @@ class OpenSearchClient:
                 f"{self.address} did not answer within {timeout or self.address.timeout:g} seconds"
             ) from None
         except self._errors.ConnectionError as error:
-            raise EngineAway(f"{self.address} does not answer ({type(error.info).__name__})") from None
+            raise EngineAway(
+                f"{self.address} does not answer ({type(error.info).__name__}); check the address, and that "
+                "it runs"
+            ) from None
         except self._errors.TransportError as error:
             if error.status_code in BUSY or (isinstance(error.status_code, int) and error.status_code >= 500):
                 raise EngineAway(

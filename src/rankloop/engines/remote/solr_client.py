@@ -57,7 +57,7 @@ class SolrClient:
                 try:
                     status, text = self._request(host, method, where, data, limit)
                 except (OSError, http.client.HTTPException) as error:
-                    reason = f"does not answer ({type(error).__name__})"
+                    reason = f"does not answer ({type(error).__name__}); check the address, and that it runs"
                     self._put_last(host)
                     continue
                 if status in BUSY:

@@ -93,7 +93,7 @@ def tied(edges: Edges, counts: Floats, what: str) -> None:
             f"log more, or estimate fewer ranks with depth={int(lost[0]) - 1}" if lost[0] > 2 else "log more"
         )
         raise ValueError(
-            f"{what} tie no clicks at rank {names} to clicks at rank 1; {advice}; "
+            f"{what} connect no clicks at rank {names} with clicks at rank 1; {advice}; "
             "identifiability(log) says which swaps would help"
         )
 

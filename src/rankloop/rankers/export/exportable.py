@@ -25,7 +25,9 @@ def plain_trees(ranker: Ranker | str, target: str, *, deepest: int | None = None
         return None
     trees = read_trees(text)
     if trees.lines is not None:
-        raise ValueError(f"{target}'s trees have no linear leaves; train with linear_tree=False")
+        raise ValueError(
+            f"{target} cannot compute linear leaves; train with linear_tree=False, or rank with rankloop"
+        )
     if (trees.rule & CATEGORY).any():
         raise ValueError(
             f"{target}'s trees have no sets of categories, and {int((trees.rule & CATEGORY > 0).sum())} "

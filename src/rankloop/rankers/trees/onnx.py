@@ -18,7 +18,9 @@ _LEQ, _MEMBER = 0, 6
 def forest_to_onnx(onnx: Any, trees: Trees) -> tuple[list[Any], list[Any], dict[str, int]]:
     """Nodes from `X` to `score`, their constants, and the versions of the operators."""
     if trees.lines is not None:
-        raise ValueError("ONNX's trees have no linear leaves; train with linear_tree=False")
+        raise ValueError(
+            "ONNX cannot compute linear leaves; train with linear_tree=False, or rank with rankloop"
+        )
     if (trees.rule & ZERO).any():
         raise ValueError(
             "ONNX's trees cannot treat zeros as missing; train without that, or score with rankloop"

@@ -136,7 +136,7 @@ class Index:
         return None
 
     def add(self, documents: Iterable[Document], *, on_error: str = "raise") -> Added:
-        """Add new documents; an id that is in the index already is an error (`update` replaces).
+        """Add new documents; an id that is in the index already is an error (`update` changes it).
 
         `on_error="skip"` leaves invalid documents out and reports them.
         """
@@ -254,7 +254,7 @@ class Index:
                     count += 1
                 except ValueError as error:
                     if on_error == "raise":
-                        raise ValueError(f"{error} (number {number} in the order given)") from None
+                        raise ValueError(f"{error} (document {number + 1} of those given)") from None
                     skipped.append(Skipped(number, str(error)))
                 if number % 500 == 499:
                     advance(500, f"{count:,} documents")
@@ -275,7 +275,7 @@ class Index:
     def _add_one(self, writer: Writer, document: Document) -> None:
         id, given = self._identified(writer, document)
         if writer.has(id):
-            raise ValueError(f"document {shown(id)} is in the index already; update() replaces it")
+            raise ValueError(f"document {shown(id)} is in the index already; update() changes it")
         writer.add(id, given if self._embedder is None else self._embedder.completed(given, given))
 
     def _update_one(self, writer: Writer, document: Document) -> None:

@@ -78,7 +78,7 @@ def train_candidates(
     shapes = candidates(trees=TREES, threads=1)
     learned = learn(
         log, data, propensity=curve, rankers=shapes, networks=False, budget=budget, seed=seed
-    )  # one forest: it answers within milliseconds, and other engines can take it
+    )  # one forest: it answers within milliseconds
     known = Propensity.given(learned.curve) if curve is None else curve
     ways: dict[str, Callable[[ClickLog, RankingDataset], Ranker]] = {
         "unbiased weights": lambda some, of: _weights().fit(ips(some, known, of)),
