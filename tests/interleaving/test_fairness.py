@@ -172,6 +172,21 @@ def test_pages_are_whole(method, rankings, k):
     assert len(page) == min(k, len(set(rankings[0]) | set(rankings[1])))
 
 
+@pytest.mark.parametrize("method", [*METHODS, Balanced()], ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    "marks",
+    [list, tuple, np.array, lambda marks: [np.bool_(one) for one in marks]],
+    ids=["list", "tuple", "array", "cells"],
+)
+def test_clicks_may_be_marks_of_the_results(method, marks):
+    """True is not document 1: ids that are numbers must not hide what was meant."""
+    page = method.combine([[0, 1, 2, 3], [3, 2, 1, 0]], k=4)
+    clicked = [False, True, False, True]
+    chosen = [document for document, mark in zip(page.documents, clicked, strict=True) if mark]
+    assert method.credit(page, marks(clicked)).tolist() == method.credit(page, chosen).tolist()
+    assert method.credit(page, marks([False] * 4)).tolist() == [0, 0]
+
+
 def test_the_same_key_gives_the_same_page():
     rankings = [list(range(20)), list(range(19, -1, -1))]
     pages = [TeamDraft(seed=3).combine(rankings, 10, key="visit 7") for _ in range(2)]
@@ -198,6 +213,14 @@ def test_scored_documents_tie_at_random():
         (
             lambda: TeamDraft().credit(TeamDraft().combine([["a"], ["b"]], 1), ["z"]),
             "'z' is not on this page",
+        ),
+        (
+            lambda: TeamDraft().credit(TeamDraft().combine([[0, 1], [1, 0]], 2), [True]),
+            "one True or False for each of the 2 results of the page, got 1",
+        ),
+        (
+            lambda: TeamDraft().credit(TeamDraft().combine([["a", "b"], ["b", "a"]], 2), [0, 1]),
+            "0 is not on this page of 2 results; give the documents that were clicked, or one True or False",
         ),
         (lambda: Balanced().credit(TeamDraft().combine([["a"], ["b"]], 1), []), "made by 'team_draft'"),
         (lambda: Page.from_dict({"method": "x"}), "documents, notes, rankers missing"),

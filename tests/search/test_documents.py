@@ -5,9 +5,10 @@ import sqlite3
 import polars
 import pytest
 
-from rankloop.search import Index, read_documents
+from rankloop.search import Index, infer_fields, read_documents
 from rankloop.search.field import read_fields
 from rankloop.search.read_documents import Unreadable
+from rankloop.search.reading.tables import written_number
 
 ROWS = [{"id": "a", "title": "Red, hat", "price": 5.0}, {"id": "b", "title": "Blue\nshoe", "price": 7.5}]
 FIELDS = read_fields({"title": "text", "price": "number", "v": "vector:2"})
@@ -55,11 +56,61 @@ def test_tables_of_spreadsheets(tmp_path):
     assert first == {"id": "1", "title": "Red hat"}
     assert len(second["title"]) == 200_000
     path.write_bytes("id,title\n1,Red hat\n".encode("utf-16"))
-    with pytest.raises(ValueError, match=r"shop\.csv: the names of the columns are not UTF-8 text; save"):
-        list(read_documents(path))
+    assert list(read_documents(path)) == [{"id": "1", "title": "Red hat"}]
     lines = tmp_path / "shop.jsonl"
     lines.write_bytes('{"id": 1}\n{"id": 2}\n'.encode("utf-8-sig"))
     assert list(read_documents(lines)) == [{"id": 1}, {"id": 2}]
+
+
+def test_tables_of_other_countries(tmp_path):
+    """Semicolons and decimal commas, as a German spreadsheet writes them, and not in UTF-8."""
+    path = tmp_path / "shop.csv"
+    path.write_bytes(
+        'id;title;price\n1;"Bügeleisen, 5 m";1.299,00\n2;Hut;5,99 €\n3;Tür;1.299\n'.encode("cp1252")
+    )
+    with pytest.raises(ValueError, match=r"line 2: not UTF-8 text; give its encoding, which is often cp1252"):
+        Index.create(tmp_path / "i", {"title": "text"}).add(read_documents(path))
+    read = list(read_documents(path, fields=FIELDS, encoding="cp1252"))
+    assert [one["title"] for one in read] == ["Bügeleisen, 5 m", "Hut", "Tür"]
+    assert [one["price"] for one in read] == [1299.0, 5.99, 1299.0]
+    assert infer_fields(read_documents(path, encoding="cp1252"), numbers_as_text=True) == {
+        "title": "text",
+        "price": "number",
+    }
+    path.write_text('id,price\n1,"1,299.00"\n2,"5,99"\n3,"1,299"\n4,$12\n5,1.299\n')
+    assert [one["price"] for one in read_documents(path, fields=FIELDS)] == [
+        1299.0,
+        5.99,
+        1299.0,
+        12.0,
+        1.299,
+    ]
+    path.write_text("id|price\n1|5\n")
+    assert list(read_documents(path)) == [{"id": "1", "price": "5"}]
+    with pytest.raises(ValueError, match="unknown encoding 'latin-x'"):
+        list(read_documents(path, encoding="latin-x"))
+
+
+@pytest.mark.parametrize(
+    "text", ["41 to 42", "1,2,3", "", "€", "12,34,567", "1.299.00", "007-1", "0,123,456"]
+)
+def test_what_is_no_number_stays_text(text):
+    assert written_number(text) is None
+    assert written_number(text, decimal=",") is None
+
+
+def test_texts_may_lose_their_markup(tmp_path):
+    path = tmp_path / "shop.jsonl"
+    row = {
+        "id": "a&b",
+        "title": "<p>Caf&eacute; &amp; <b>bar</b></p><script>x()</script>",
+        "price": 3,
+        "tags": ["<i>a</i>", "b < c"],
+    }
+    path.write_text(json.dumps(row))
+    [read] = read_documents(path, html=True)
+    assert read == {"id": "a&b", "title": "Café & bar", "price": 3, "tags": ["a", "b < c"]}
+    assert list(read_documents(path)) == [row]
 
 
 def test_parquet(tmp_path):

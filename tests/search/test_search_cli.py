@@ -30,6 +30,22 @@ def test_index_and_search(tmp_path, run):
     assert "0 documents match" in run("search", shop, "shoez", "--no-typos")
 
 
+def test_the_export_of_a_spreadsheet(tmp_path, run):
+    """Semicolons, decimal commas, an old encoding and tags: one command."""
+    source, shop = tmp_path / "export.csv", tmp_path / "shop.index"
+    rows = '1;"<b>Bügeleisen</b> &amp; Brett";1.299,00 €;//a.de/1.png\n2;Tür;5,99 €;//a.de/2.png\n'
+    source.write_bytes(f"sku;titel;preis;bild\n{rows}".encode("cp1252"))
+    with pytest.raises(ValueError, match="give its encoding, which is often cp1252"):
+        run("index", source, "--out", shop, "--id", "sku")
+    printed = run("index", source, "--out", shop, "--id", "sku", "--encoding", "cp1252", "--html")
+    assert "titel:text,preis:number" in printed
+    assert "stored with the documents and not searched by: bild" in printed
+    cheap = run("search", shop, "preis:<10", "--fields", "titel:1")
+    assert "1 documents match" in cheap
+    assert "Tür" in cheap
+    assert "Bügeleisen & Brett" in run("search", shop, "brett", "--fields", "titel:1")
+
+
 def test_indexing_again_updates(tmp_path, run):
     source, shop = tmp_path / "shop.csv", tmp_path / "shop.index"
     source.write_text("id,title,price\na,Red hat,5\nb,Blue hat,cheap\n")

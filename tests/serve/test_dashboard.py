@@ -19,6 +19,7 @@ from rankloop.serve.pages.evidence import learning, versions
 from rankloop.serve.pages.traffic import by_day
 from serve.conftest import make_click, make_page
 from serve.running import TOKEN, another, client_of
+from serve.test_pages import read
 
 DAY = 86_400.0
 
@@ -136,6 +137,19 @@ def desk(tmp_path_factory):
         service.store.put_pages(shown)
         service.store.put_events([make_click(shown[0], "b")])
         yield client, service
+
+
+def test_panels_with_a_sentence_alone_stand_last(desk):
+    client, _ = desk
+    parts = [
+        one["class"].split()
+        for one in read(client.get("/dashboard")).all("section")
+        if "panel" in one["class"]
+    ]
+    bare = ["bare" in one for one in parts]
+    assert any(bare)
+    assert bare == sorted(bare)
+    assert not any("broad" in one for one, alone in zip(parts, bare, strict=True) if alone)
 
 
 def test_numbers_lead_to_their_pages(desk):

@@ -162,6 +162,23 @@ def test_the_page_before_learning_is_a_preview(learned):
     client.post("/login", data={"token": TOKEN})
 
 
+def test_what_is_typed_shows_the_same_as_an_address(learned):
+    """Results that replace others while somebody types lead to the order before learning, and to pins."""
+    client, _, _ = learned
+    client.post("/login", data={"token": TOKEN})
+    typed = read(client.get("/fragment", params={"q": "topic7", "settled": "1"}))
+    assert typed.all("a", href="/?q=topic7&before=1")
+    assert "pin or hide" in typed.text
+    assert "pin or hide" not in read(client.get("/fragment", params={"q": "topic7"})).text, (
+        "not with each key"
+    )
+    client.cookies.clear()
+    stranger = read(client.get("/fragment", params={"q": "topic7", "settled": "1"}))
+    assert not stranger.all("a", href="/?q=topic7&before=1")
+    assert "pin or hide" not in stranger.text
+    client.post("/login", data={"token": TOKEN})
+
+
 def test_learn_now_starts_one_run_and_says_how_it_goes(learned, monkeypatch):
     client, service, _ = learned
     slow = "import sys, time; sys.stdin.readline(); time.sleep(2); raise SystemExit('no luck today')"

@@ -197,6 +197,24 @@ def test_the_page_shows_it_and_keeps_a_snapshot(desk):
     assert read(client.get("/compare/kept/nothing"), 404)
 
 
+def test_losses_come_first_then_gains_and_the_unchanged_stay_folded(desk, monkeypatch):
+    """A set of which a third did not change shows at once what did, as a picture and in two tables."""
+    client, _, worse, _ = desk
+    log_in(client)
+    found = of_changes([-0.3, -0.1, 0.0, 0.0, 0.1, 0.4])
+    assert [one.query for one in found.worse] == ["q0", "q1"]
+    assert [one.query for one in found.better] == ["q5", "q4"]
+    assert [one.query for one in found.rest] == ["q2", "q3"]
+    monkeypatch.setattr("rankloop.serve.pages.comparison.compare_over_set", lambda *_: found)
+    page = read(client.get("/compare", params={"set": "few", "a": "v1", "b": worse}))
+    assert "Most gained: q5 (+0.400), q4 (+0.100). Most lost: q0 (-0.300)" in page.text
+    assert [
+        one.get("href", "").split("q=")[-1][:2] for one in page.all("a") if "&q=" in one.get("href", "")
+    ] == ["q0", "q1", "q5", "q4", "q2", "q3"]
+    assert "No change: 2 queries" in page.text
+    assert "open" not in page.all("details")[0]
+
+
 def of_changes(changes, by="judgments", low=-0.5, high=0.5):
     """A comparison whose queries change by these values."""
     rows = tuple(QueryChange(f"q{at}", 1.0, by, 0.5, 0.5 + one, 1.0, 3, 2) for at, one in enumerate(changes))

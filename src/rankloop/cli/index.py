@@ -7,9 +7,13 @@ import typer
 from rankloop.cli.options.arguments import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
     from rankloop.engines import Engine
-    from rankloop.search import Index
+    from rankloop.search import Field, Index
     from rankloop.search.index.added import Added
+    from rankloop.search.read_documents import Unreadable
 
 __all__ = ["index"]
 
@@ -43,6 +47,10 @@ def index(
         ),
     ] = None,
     sql: Annotated[str | None, typer.Option("--sql", help="The query whose rows are the documents.")] = None,
+    encoding: Annotated[
+        str, typer.Option("--encoding", help="Of a JSONL or CSV file; cp1252 for many spreadsheets.")
+    ] = "utf-8",
+    html: Annotated[bool, typer.Option("--html", help="Texts are HTML: leave the markup out.")] = False,
     skip_errors: Annotated[
         bool, typer.Option("--skip-errors", help="Leave invalid documents out and report them.")
     ] = False,
@@ -56,6 +64,8 @@ def index(
     rankloop index shop.jsonl --out shop.index
 
     rankloop index shop.jsonl --out shop.index --fields title:text,price:number
+
+    rankloop index export.csv --out shop.index --id sku --encoding cp1252 --html
 
     rankloop index shop.jsonl --into "opensearch://localhost:9200/shop?local=shop.index" --fields title:text
 
@@ -71,13 +81,17 @@ def index(
 
     schema = ""
 
+    def read(fields: "Mapping[str, Field] | None" = None) -> "Iterator[Mapping[str, Any] | Unreadable]":
+        return read_documents(source, sql=sql, fields=fields, encoding=encoding, html=html)
+
     def declared() -> dict[str, str]:
         nonlocal schema
         if not Path(source).exists() and sql is None:
             raise FileNotFoundError(f"there is no file {source}")
         kinds = _declared(fields, sql is None and Path(source).is_dir())
         if kinds is None:
-            kinds = inferred(source, sql, id)
+            table = sql is None and Path(source.removesuffix(".gz")).suffix.lower() in (".csv", ".tsv")
+            kinds = inferred(source, read(), id, table=table)
             schema = ",".join(f"{name}:{kind}" for name, kind in kinds.items())
         return kinds if not embed or "vector" in kinds.values() else {**kinds, "meaning": "vector"}
 
@@ -92,7 +106,7 @@ def index(
             raise ValueError(
                 f"{out} has other fields already; leave --fields out, or choose another {option}"
             )
-        documents = seen.among(read_documents(source, sql=sql, fields=target.fields))
+        documents = seen.among(read(target.fields))
         if not isinstance(target, Index):
             return target.add(documents, on_error=on_error)
         with target:
@@ -126,6 +140,8 @@ def index(
         return
     if schema:
         print(f"fields, inferred from the first documents (declare them with --fields): {schema}")
+        if unused := seen.unused(opened.fields):
+            print(f"stored with the documents and not searched by: {', '.join(unused)}")
     print(f"{added.documents:,} documents added or updated, {len(opened):,} in {out}")
     for name in missing:
         print(seen.warning(name))

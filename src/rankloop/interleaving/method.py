@@ -61,7 +61,10 @@ class Method(ABC):
         return list(chances.values())
 
     def credit(self, page: Page, clicks: Iterable[Any]) -> Floats:
-        """One number per ranker for the clicked documents of a page; the higher one was preferred."""
+        """One number per ranker for the clicks on a page; the higher one was preferred.
+
+        `clicks` are the documents that were clicked, or one True or False for each result from the top.
+        """
         if page.method != self.name:
             raise ValueError(
                 f"this page was made by {page.method!r}; credit it with that method, not {self.name!r}"

@@ -4,6 +4,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 __all__ = ["Page", "Ranking"]
 
 Ranking = Sequence[Hashable] | Mapping[Any, float]
@@ -34,14 +36,24 @@ class Page:
     def clicked(self, clicks: Iterable[Any]) -> list[int]:
         """The indices on this page of the clicked documents, from the top, each once.
 
-        Clicks are documents; one that was not shown is an error, since it belongs to another page.
+        Clicks are documents, or one True or False for each result. A document that was not shown is an error,
+        since it belongs to another page.
         """
+        given = list(clicks)
+        if given and all(isinstance(one, bool | np.bool_) for one in given):
+            if len(given) != len(self):
+                raise ValueError(
+                    f"clicks are one True or False for each of the {len(self)} results of the page, "
+                    f"got {len(given)}"
+                )
+            return [index for index, clicked in enumerate(given) if clicked]
         place = {document: index for index, document in enumerate(self.documents)}
         seen = set()
-        for document in clicks:
+        for document in given:
             if document not in place:
                 raise ValueError(
-                    f"clicked document {document!r} is not on this page of {len(self)} documents"
+                    f"clicked document {document!r} is not on this page of {len(self)} results; give the "
+                    "documents that were clicked, or one True or False for each result"
                 )
             seen.add(place[document])
         return sorted(seen)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rankloop.search.field import NAME, seconds
+from rankloop.search.reading.tables import written_number
 
 __all__ = ["infer_fields"]
 
@@ -17,6 +18,7 @@ SHORTEST_VECTOR = 8  # numbers; a shorter list is not searched by
 SHORT = 4  # words of a keyword at most
 REPEATED = 0.8  # of the values of a keyword field are different at most
 _NUMBER = re.compile(r"[-+]?(0|[1-9]\d{0,14})(\.\d+)?([eE][-+]?\d{1,2})?")  # 007 is a name, not a number
+_PARTED = re.compile("[,' €$£¥\u00a0\u202f]")  # 1,299.00 or 5,99 € is a number too
 _LINK = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?//\S+", re.IGNORECASE)
 
 
@@ -25,10 +27,10 @@ def infer_fields(
 ) -> dict[str, str]:
     """Infer the kind of each field from its values: what `Index.create` takes as `fields`.
 
-    Numbers are numbers, with `numbers_as_text` also as text, as in CSV; ISO dates are dates; short texts that
-    repeat, truth values and lists of short texts are keywords; other texts are text. Lists of at least eight
-    numbers, all of one length, are vectors. What is none of these (links, nested objects, values of several
-    kinds) is stored with the document and not searched by.
+    Numbers are numbers, with `numbers_as_text` also as text, as in CSV ("1,299.00", "5,99 €"); ISO dates are
+    dates; short texts that repeat, truth values and lists of short texts are keywords; other texts are text.
+    Lists of at least eight numbers, all of one length, are vectors. What is none of these (links, nested
+    objects, values of several kinds) is stored with the document and not searched by.
 
     >>> shoes = {"id": 1, "title": "Red shoes", "price": 80, "added": "2024-05-01", "sizes": ["41", "42"]}
     >>> hat = {"id": 2, "title": "Red hat", "price": 19.9, "url": "https://shop.example/2"}
@@ -76,7 +78,11 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_written_number(value: Any) -> bool:
-    return _NUMBER.fullmatch(value.strip()) is not None if isinstance(value, str) else _is_number(value)
+    if not isinstance(value, str):
+        return _is_number(value)
+    if _NUMBER.fullmatch(value.strip()):
+        return True
+    return _PARTED.search(value) is not None and written_number(value) is not None
 
 
 def _is_date(value: Any) -> bool:

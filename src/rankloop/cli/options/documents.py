@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankloop.search import Field
     from rankloop.search.index.index import Document
+    from rankloop.search.read_documents import Unreadable
 
 __all__ = ["Seen", "inferred"]
 
@@ -16,20 +16,24 @@ FIRST = 1000  # documents that fields are inferred from
 MOST_NAMES = 10_000  # that are remembered of all documents
 
 
-def inferred(source: str, sql: str | None, id: str) -> dict[str, str]:
-    """The fields of a source by its first documents; an error where nothing can be searched by."""
-    from rankloop.search import infer_fields, read_documents
+def inferred(
+    source: str, first: "Iterable[Mapping[str, Any] | Unreadable]", id: str, *, table: bool
+) -> dict[str, str]:
+    """The fields of a source by its first documents; an error where nothing can be searched by.
+
+    The numbers of a `table` are texts.
+    """
+    from rankloop.search import infer_fields
     from rankloop.search.read_documents import Unreadable
 
-    first = list(islice(read_documents(source, sql=sql), FIRST))
+    first = list(islice(first, FIRST))
     known = [one for one in first if isinstance(one, Mapping)]
     if known and all(one.get(id) is None for one in known):
         raise ValueError(
             f"no document has the field {id!r}; name the field that identifies a document, as in "
             f"--id {_unique(known) or 'sku'}"
         )
-    table = Path(source.removesuffix(".gz")).suffix.lower() in (".csv", ".tsv")
-    fields = infer_fields(known, id=id, numbers_as_text=table and sql is None)
+    fields = infer_fields(known, id=id, numbers_as_text=table)
     if fields:
         return fields
     unread = next((one.reason for one in first if isinstance(one, Unreadable)), None)
@@ -62,6 +66,10 @@ class Seen:
             if isinstance(document, Mapping) and len(self.names) < MOST_NAMES:
                 self.names |= {name for name in document.keys() - self.names if document[name] is not None}
             yield document
+
+    def unused(self, fields: "Mapping[str, Field]") -> list[str]:
+        """The names that are no field: stored with the documents, and not searched by."""
+        return sorted(self.names - {self.id, *fields})
 
     def nowhere(self, fields: "Mapping[str, Field]") -> list[str]:
         """The declared fields that no document has; copies and vectors that are computed do not count."""

@@ -76,16 +76,32 @@ class SetComparison:
         return sum(one.by == by for one in self.known)
 
     @property
+    def worse(self) -> list[QueryChange]:
+        """The queries that lose, the largest loss first."""
+        return [one for one in self.known if (one.change or 0) < -TIE]
+
+    @property
+    def better(self) -> list[QueryChange]:
+        """The queries that gain, the largest gain first."""
+        return [one for one in reversed(self.known) if (one.change or 0) > TIE]
+
+    @property
     def wins(self) -> int:
-        return sum((one.change or 0) > TIE for one in self.known)
+        return len(self.better)
 
     @property
     def losses(self) -> int:
-        return sum((one.change or 0) < -TIE for one in self.known)
+        return len(self.worse)
 
     @property
     def ties(self) -> int:
         return len(self.known) - self.wins - self.losses
+
+    @property
+    def rest(self) -> list[QueryChange]:
+        """The queries without a change, and those of which nothing is known."""
+        moved = {one.query for one in (*self.worse, *self.better)}
+        return [one for one in self.changes if one.query not in moved]
 
     @property
     def notes(self) -> list[str]:

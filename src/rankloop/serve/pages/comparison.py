@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
+from rankloop.report import gains_and_losses
 from rankloop.search import Deadline, Searchable
 from rankloop.serve.desk.acts import note_act
 from rankloop.serve.desk.query_sets import known_sets, query_set
@@ -17,6 +18,7 @@ from rankloop.serve.http.answers import in_search_thread, searching, service_of,
 from rankloop.serve.http.schema import Comparison
 from rankloop.serve.pages.evidence import name_of
 from rankloop.serve.pages.login import Form, form_token, login_form, may_view, require_role, user_of
+from rankloop.serve.pages.panels import drawn
 from rankloop.serve.pages.rendering import PageRoute, page
 from rankloop.serve.pages.views import hits
 
@@ -28,6 +30,7 @@ __all__ = ["router"]
 RANKING = 2.0  # seconds of a request in which queries are ranked
 EXPLAINED = 3  # documents that moved most
 SHARES = 3  # features of each
+DRAWN = 5  # queries, from which on a picture is shown
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
@@ -69,6 +72,7 @@ def kept(request: Request, id: str) -> Response:
         chosen=found.set,
         sets=known_sets(service.store),
         found=found,
+        picture=_picture(found),
         keeping=False,
         form_token="",
         kept={"author": author, "time": when},
@@ -97,7 +101,8 @@ def _compared(request: Request, deadline: Deadline) -> Response:
         who = user_of(request)
         may = who is not None and who.may("judge")
         kept: dict[str, Any] = {"keeping": may, "form_token": form_token(request), "kept": None}
-        return page(request, "compare_set.html", **shown, sets=known_sets(service.store), found=found, **kept)
+        shown |= {"sets": known_sets(service.store), "found": found, "picture": _picture(found)}
+        return page(request, "compare_set.html", **shown, **kept)
     sides, count, reasons = [], 0, []
     if query:
         compared = service.searcher.compare(query, [left, right], service.config.k, deadline=deadline)
@@ -123,6 +128,17 @@ def _over_set(service: "Service", address: str, a: str, b: str) -> SetComparison
     return compare_over_set(
         service.store, service.registry, service.rankings, chosen, a, b, Deadline(RANKING)
     )
+
+
+def _picture(found: SetComparison) -> Markup | None:
+    """The change of each query as a bar; of very few queries the table alone says more."""
+    known = found.known
+    if len(known) < DRAWN:
+        return None
+    figure = gains_and_losses(
+        [one.change for one in known], queries=[one.query for one in known], metric="NDCG@10", title=""
+    )
+    return drawn(figure, "Change by query")
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,11 @@ class Panel:
     broad: bool = False
     folded: bool = False
 
+    @property
+    def bare(self) -> bool:
+        """Whether there is a sentence and nothing else; such panels stand last."""
+        return not (self.rows or self.figure or self.form or self.alarm)
+
 
 def drawn(figure: Figure, title: str) -> Markup:
     """A figure drawn for several widths, of which the style sheet shows the one that fits.

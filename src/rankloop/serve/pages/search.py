@@ -72,9 +72,11 @@ def _results(request: Request, deadline: Deadline) -> Response:
     if not address.asked:
         raise ValueError("type something to search for")
     settled = request.query_params.get("settled") == "1"
+    desk = shows_versions(request)
+    learned = desk and service_of(request).versions.before_learning() is not None
     found = _found(request, address, deadline, visitor(request), settled=settled)
     response = fragment(
-        "results.html", address=address, view=found.view, learned=False, before=False, desk=False
+        "results.html", address=address, view=found.view, learned=learned, before=False, desk=desk and settled
     )
     found.remember(request, response)
     return response

@@ -1,0 +1,1 @@
+"""How files of documents are read: tables, and markup."""
