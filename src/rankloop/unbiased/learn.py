@@ -20,7 +20,7 @@ from rankloop.unbiased.estimation.camps import camps
 from rankloop.unbiased.estimation.curve import curve_of_log
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
 from rankloop.unbiased.estimation.held_out import (
-    LEAST,
+    ENOUGH,
     HeldOut,
     first_unless_beaten,
     held_out_rows,
@@ -28,7 +28,8 @@ from rankloop.unbiased.estimation.held_out import (
     unseen_costs,
 )
 from rankloop.unbiased.estimation.informative import informative
-from rankloop.unbiased.estimation.lacking import lacking
+from rankloop.unbiased.estimation.lacking import all_equal, lacking
+from rankloop.unbiased.estimation.library import split_or_not
 from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
 from rankloop.unbiased.estimation.summary import summary
 from rankloop.unbiased.estimation.voters import KINDS, larger
@@ -178,6 +179,7 @@ def learn(
     return replace(found, warnings=(*found.warnings, note), opposed=apart.share)
 
 
+@split_or_not()
 def _once(
     log: Log,
     data: RankingDataset,
@@ -207,10 +209,10 @@ def _once(
     if logged is not None:
         raise ValueError(
             "a step away from the logged ranker is chosen with budget='usual' or 'large' and "
-            f"{LEAST} queries or more; the budget is {budget!r}"
+            f"{ENOUGH} or more; the budget is {budget!r}"
         )
     if held is None:
-        notes.append(f"fewer than {LEAST} queries: none was held out to choose and evaluate with")
+        notes.append(f"fewer than {ENOUGH}: none was held out to choose and evaluate with")
     else:
         kept = seen.shown & ~held
         fitted = {name: boosted(seen, kept, one, learn=False) for name, one in known.items()}
@@ -230,6 +232,7 @@ def _once(
         selection = evaluation.against_shown(best)
         notes += _doubt(selection)
     ranker, _ = boosted(tempered(seen, power), seen.shown, known[chosen], learn=False)
+    notes += all_equal(ranker.predict(data))
     ranker.propensity_ = seen.curve()
     return Learned(ranker, chosen, seen.curve(), by, held_out, selection, report, tuple(notes), power)
 
@@ -263,11 +266,10 @@ def _stacked(
         )
     selection = out_of_fold(log, found, given)
     notes += _doubt(selection)
-    chosen = f"a stack of {len(found.weights)} corrections"
     found.ranker.propensity_ = found.curve
     return Learned(
         found.ranker,
-        chosen,
+        f"a stack of {len(found.weights)} corrections",
         found.curve,
         by,
         found.costs,

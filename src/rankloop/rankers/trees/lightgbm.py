@@ -1,7 +1,7 @@
 """LightGBM grows the trees."""
 
 import re
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from rankloop.rankers.trees.compile_forest import compile_forest, read_trees
 from rankloop.rankers.trees.forest import Forest
 from rankloop.rankers.trees.lightgbm_trees import check_lightgbm
 from rankloop.rankers.trees.linear_leaves import LinearForest
+from rankloop.rankers.trees.shared_bins import binned
 
 __all__ = ["LightGBMForest"]
 
@@ -64,7 +65,9 @@ class LightGBMForest:
             settings["objective"] = lambda scores, _: derivatives(scores)
         if train.n_documents < _FEW:
             settings.setdefault("min_data_in_bin", 1)
-        data = _dataset(plan, train, settings)
+        made = partial(_dataset, plan, train, settings)
+        shares = derivatives is not None and init is None
+        data = binned(train, settings | {"categorical": [*plan.categorical]}, made) if shares else made()
         alone = "machines" not in settings  # members of a cluster agree on bins only when they train together
         if alone and not any(
             data.construct().feature_num_bin(feature) > 1 for feature in range(train.n_features)

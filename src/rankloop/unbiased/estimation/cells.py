@@ -13,6 +13,7 @@ from rankloop.unbiased.estimation.evidence import Evidence
 
 __all__ = ["CellLikelihood", "next_curve"]
 
+LEAST = 1e-6  # of a learned curve, where EM finds no end: a rank without clicks
 STEPS = 3  # of EM for the curve per tree: EM converges slowly, and the trees take most of the time
 
 
@@ -110,4 +111,4 @@ def next_curve(
     examined = np.bincount(rank, clicks + (impressions - clicks) * skipped, len(curve))
     shown = np.bincount(rank, impressions, len(curve))
     new = np.where(shown > 0, examined / np.maximum(shown, 1e-300), curve)
-    return np.asarray(new / new.max(), np.float64)
+    return np.asarray(np.maximum(new / new.max(), LEAST), np.float64)

@@ -79,7 +79,6 @@ def _rising(curve: Floats) -> list[str]:
     """A warning for a curve that rises: a sign that position and relevance were not separated."""
     rise = float(np.max(curve[1:] / curve[:-1], initial=0.0))
     if rise > 1.5:
-        return [
-            f"the learned curve rises by a factor of {rise:.1f} from one rank to the next; do not trust it"
-        ]
+        factor = f"{rise:.1f}" if rise < 1000 else "more than a thousand"
+        return [f"the learned curve rises by a factor of {factor} from one rank to the next; do not trust it"]
     return []

@@ -17,19 +17,21 @@ from rankloop.unbiased.estimation.cells import CellLikelihood
 from rankloop.unbiased.estimation.evidence import Evidence, Log
 from rankloop.unbiased.select import Selection, select
 
-__all__ = ["LEAST", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
+__all__ = ["ENOUGH", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
 
 SHARE = 0.2  # of the queries are held out
-LEAST = 30  # with fewer queries none is held out
+LEAST, CLICKED = 30, 10  # with fewer queries, or fewer with a click, none is held out
+ENOUGH = f"{LEAST} queries, {CLICKED} of them with a click"
 GOOD = 0.7  # of the new ranker's gain over a random order: a logged order with this much is good already
 CERTAIN = 4.0  # standard errors at which a lead counts as certain
 SOME = 0.3  # the same as GOOD for people who stop reading, who examine little below a click
 
 
 def held_out_rows(seen: Evidence, seed: int) -> Bools | None:
-    """Which rows belong to the queries that are held out; None where there are too few queries."""
+    """Which rows belong to the queries that are held out; None where too few queries have pages or clicks."""
     queries = np.flatnonzero(seen.sessions > 0)
-    if len(queries) < LEAST:
+    clicked = np.unique(seen.data.row_query[seen.row[seen.clicks > 0]])
+    if len(queries) < LEAST or len(clicked) < CLICKED:
         return None
     chosen = np.random.default_rng(seed).choice(queries, max(1, int(SHARE * len(queries))), replace=False)
     return np.isin(seen.data.row_query, chosen)

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from rankloop._arrays import Floats
 from rankloop.clicks import ClickLog, aggregate
 from rankloop.unbiased.estimation.evidence import Log
 
-__all__ = ["lacking"]
+__all__ = ["all_equal", "lacking"]
 
 FEW = 20  # so many pages may all have a click by chance
 
@@ -25,3 +26,10 @@ def lacking(log: Log) -> list[str]:
     if np.all(np.add.reduceat(log.click, log.offsets[:-1], dtype=np.int64) > 0):
         return ["every page has a click: keep the pages without clicks too, or all documents look better"]
     return []
+
+
+def all_equal(scores: Floats) -> list[str]:
+    """A warning for a ranker that tells no documents apart."""
+    if np.ptp(scores) > 0:
+        return []
+    return ["the clicks are too few to tell documents apart: all scores are equal; log for longer"]

@@ -1,7 +1,8 @@
 """A library of cheap corrections of clicks: each becomes a forest, on some of the queries or on all."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ __all__ = [
     "in_folds",
     "library",
     "more",
+    "split_or_not",
 ]
 
 FOLDS = 3  # of whole queries, with the usual budget
@@ -117,10 +119,17 @@ def fold_of(seen: Evidence, seed: int, folds: int = FOLDS) -> Ints:
     return np.random.default_rng(seed).permutation(np.arange(queries) % folds)[seen.data.row_query]
 
 
-def fitted(correction: Correction, kept: Bools) -> Member | None:
-    """The forest of a correction; one that found nothing to split on has one score for all, and no say."""
+@contextmanager
+def split_or_not() -> Iterator[None]:
+    """Within this, a forest may find nothing to split on: it has one score for all, and no say."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="LightGBM found no split")
+        yield
+
+
+def fitted(correction: Correction, kept: Bools) -> Member | None:
+    """The forest of a correction on these rows."""
+    with split_or_not():
         return correction(kept)
 
 

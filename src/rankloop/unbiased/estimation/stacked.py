@@ -11,6 +11,7 @@ from rankloop._arrays import Floats, Ints
 from rankloop.clicks import ClickLog, ClickModel, TrustPBM
 from rankloop.rankers import Ensemble, LambdaMART
 from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.trees.shared_bins import shared_bins
 from rankloop.unbiased.estimation.before_clicks import before_clicks, condensed
 from rankloop.unbiased.estimation.bias import ClickBias, by_page
 from rankloop.unbiased.estimation.evidence import Evidence, Log
@@ -77,6 +78,7 @@ class Larger(NamedTuple):
     seeds: int  # of the members that are kept
 
 
+@shared_bins()
 def stacked(
     log: Log,
     seen: Evidence,

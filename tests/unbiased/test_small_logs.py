@@ -1,0 +1,53 @@
+"""`learn` on logs that are too small: what it says is a sentence, and about the log."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from rankloop.clicks import ClickLog, simulate
+from rankloop.data import synthetic
+from rankloop.unbiased import candidates, learn
+
+DATA = synthetic(n_queries=40, docs_per_query=8, n_features=5, seed=0)
+LOG = simulate(DATA, logging_policy=DATA.X[:, 0], sessions=400, k=5, seed=0)
+OPTIONS = {"rankers": candidates(trees=10, threads=1), "networks": False}
+
+
+def clicked(log, click):
+    return ClickLog(
+        session=log.sessions[log.row_page],
+        query=log.queries[log.page_query.code[log.row_page]],
+        document=log.document,
+        position=log.position,
+        click=click,
+    )
+
+
+@pytest.mark.parametrize("budget", ["quick", "usual", "large"])
+@pytest.mark.parametrize("row", [7, 10])
+def test_one_click_is_enough_for_a_ranker_of_sorts(budget, row):
+    """Row 7 is at rank 3 of its page, row 10 at rank 1; no other rank has a click to learn a curve from."""
+    log = clicked(LOG, (np.arange(len(LOG.click)) == row).astype(int))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = learn(log, DATA, budget=budget, **OPTIONS)
+    assert np.isfinite(found.ranker.predict(DATA)).all()
+    assert found.curve.min() > 0
+    assert any("10 of them with a click: none was held out" in one for one in found.warnings)
+    assert not any(len(one) > 200 for one in found.warnings)
+
+
+def test_one_page_says_that_it_is_too_little():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = learn(LOG.select(np.arange(1)), DATA, **OPTIONS)
+    assert np.ptp(found.ranker.predict(DATA)) == 0
+    assert any("too few to tell documents apart" in one for one in found.warnings)
+
+
+def test_clicks_on_ten_queries_are_held_out():
+    """With fewer, the queries of a fold might have all of them."""
+    for queries, apart in ((9, False), (10, True)):
+        log = clicked(LOG, ((LOG.position == 2) & (LOG.page_query.code[LOG.row_page] < queries)).astype(int))
+        assert (learn(log, DATA, **OPTIONS).selection is not None) == apart
