@@ -549,6 +549,17 @@ LAYOUTS = {
             "synthetic, 1,000 queries": "synthetic, 1,000 queries of 120 documents, 255 leaves",
         },
     ),
+    "training/coarse": Layout(
+        {
+            "queries of 120 documents": "{queries:,}",
+            "trees": "{trees}",
+            "seeds": "{seeds}",
+            "NDCG@10, exact": "{exact:.4f}",
+            "coarse": "{coarse:.4f}",
+            "difference": "{difference:+.4f} [{low:+.4f}, {high:+.4f}]",
+            "a round, times as fast": "{times:.2f}",
+        }
+    ),
     "training/speed": Layout(
         {
             "": "{what}",
