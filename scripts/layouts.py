@@ -546,6 +546,17 @@ LAYOUTS = {
         {"webis_clueweb09_letor": "`webis-clueweb09`", "lightgbm_lambdarank": "`lightgbm-example`"},
     ),
     "training/quality, drawn": Layout({"data": "{set}", "draws": "{draws}", **AGAINST_LIGHTGBM}),
+    "training/coarse": Layout(
+        {
+            "queries of 120 documents": "{queries:,}",
+            "trees": "{trees}",
+            "draws": "{draws}",
+            "NDCG@10, exact": "{exact:.4f}",
+            "coarse": "{coarse:.4f}",
+            "difference": "{difference:+.4f} [{low:+.4f}, {high:+.4f}]",
+            "a round, times as fast": "{times:.2f}",
+        }
+    ),
     "training/speed": Layout(
         {
             "": "{what}",

@@ -56,7 +56,8 @@ def tune(
     with silent():
         study = new_study(ranker, space, seed)
         while len(done) < trials:
-            started, params = [], []
+            started: list[Any] = []
+            params: list[dict[str, Any]] = []
             for _ in range(min(at_once, trials - len(done))):
                 new = next_trial(study, space, [*(one.params for one in done), *params])
                 if new is not None:
