@@ -516,6 +516,7 @@ LAYOUTS = {
                 for stage, digits in SERVED.items()
             },
             "CPU a request": "{cpu_ms:.1f}",
+            "of the client": "{client_cpu_ms:.2f}",
         }
     ),
     "serving/events": Layout(
@@ -533,6 +534,14 @@ LAYOUTS = {
             "into sqlite, in batches": "from the spool into SQLite",
             "into postgresql, in batches": "from the spool into PostgreSQL",
         },
+    ),
+    "serving/memory": Layout(
+        {
+            "requests": "{requests:,}",
+            "its own": "{own:.1f}",
+            "files that it maps": "{files:.1f}",
+            "its store on disk": "{store:.0f}",
+        }
     ),
     "metrics/against lightgbm": Layout(
         {

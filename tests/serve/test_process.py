@@ -3,13 +3,15 @@
 import asyncio
 import gc
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from multiprocessing.reduction import ForkingPickler
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,7 +20,8 @@ import pytest
 from rankloop.cli.serve import serve
 from rankloop.search import Index
 from rankloop.serve import Service, Store
-from rankloop.serve.http.process import GARBAGE, SOURCE, listening, run, run_workers, worker
+from rankloop.serve.http.listening import listening
+from rankloop.serve.http.process import GARBAGE, SOURCE, run, run_workers, worker
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.web_settings import PREFIX_VARIABLE
 from serve.running import ADMIN, TOKEN, another, config, make_index, wait_until
@@ -245,3 +248,32 @@ def test_one_of_several_workers(tmp_path, monkeypatch, thawed):
     asyncio.run(lifespan())
     assert service.recorder.spool.waiting == 0
     assert not service._watcher._thread.is_alive()
+
+
+def test_workers_share_connections_that_come_together(monkeypatch):
+    """Each takes one, and leaves the next to the others for a moment; as many as asked for may wait."""
+    monkeypatch.setattr("rankloop.serve.http.listening.MOMENT", 60.0)
+    with listening("127.0.0.1", 0) as found, ExitStack() as open_ones:
+        found.queue = 20
+        found.listen(1)  # as a worker does
+        found.setblocking(False)
+        for _ in range(6):  # with a queue of one the third would wait until it fails
+            open_ones.enter_context(socket.create_connection(found.getsockname(), timeout=5))
+        other = open_ones.enter_context(pickle.loads(ForkingPickler.dumps(found)))
+        assert (other.queue, other.getsockname()) == (20, found.getsockname())
+        other.setblocking(False)
+        for worker_socket in (found, other):
+            open_ones.enter_context(worker_socket.accept()[0])
+            with pytest.raises(BlockingIOError):
+                worker_socket.accept()
+        found._again = 0.0  # the moment has passed
+        open_ones.enter_context(found.accept()[0])
+
+
+def test_the_only_process_takes_all_that_wait():
+    with listening("127.0.0.1", 0) as found, ExitStack() as open_ones:
+        found.listen(20)
+        for _ in range(6):
+            open_ones.enter_context(socket.create_connection(found.getsockname(), timeout=5))
+        for _ in range(6):
+            open_ones.enter_context(found.accept()[0])

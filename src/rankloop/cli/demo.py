@@ -42,7 +42,7 @@ def demo(
     from rankloop.demo.story import story
 
     if serve:
-        from rankloop.serve.http.process import listening
+        from rankloop.serve.http.listening import listening
 
         listening("127.0.0.1", port).close()  # and so is a port that is taken
     done = run_demo(name, out=out, seed=seed, download=download)

@@ -22,10 +22,11 @@ from uvicorn.supervisors import Multiprocess
 from rankloop.serve.config import TOKEN_VARIABLE, Config
 from rankloop.serve.http.connections import KEPT_FILES, ConnectionProtocol
 from rankloop.serve.http.create_app import create_app, learning
+from rankloop.serve.http.listening import listening
 from rankloop.serve.service import Service
 from rankloop.serve.web_settings import PREFIX_VARIABLE
 
-__all__ = ["listening", "run", "run_workers", "web", "worker"]
+__all__ = ["run", "run_workers", "web", "worker"]
 
 SOURCE = "RANKLOOP_SERVE"  # the environment variable with the config file or index that workers serve
 BACKLOG, LEAST_BACKLOG = 2048, 64
@@ -33,6 +34,7 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 GARBAGE = 5000  # new objects between two runs of the garbage collector
 SWITCH = 0.001  # seconds after which a long computation lets short ones go on
 SHUTDOWN = 10  # seconds for requests under way when it stops
+ONE_BY_ONE = {"backlog": 1}  # connections that a worker takes at once: the others may have the next one
 
 
 def run(
@@ -68,10 +70,13 @@ def run_workers(
         raise ValueError(f"workers must be at least 1, got {workers}")
     with listening(host, port) as found:
         address = _address(host, found)
-        found.listen(_backlog(config))  # requests that come before the workers wait for them
+        found.queue = _backlog(config)
+        found.listen(0)  # requests that come before the workers wait for them
         with Service.open(config) as service:  # the first model is made here, once
             print("\n".join(_greeting(service, address, host, {})), flush=True)
-        options = uvicorn.Config(f"{__name__}:worker", factory=True, workers=workers, **_options(config))
+        options = uvicorn.Config(
+            f"{__name__}:worker", factory=True, workers=workers, **_options(config) | ONE_BY_ONE
+        )
         if open_browser:
             webbrowser.open(address)
         with (
@@ -168,24 +173,6 @@ def _settle() -> None:
     gc.freeze()
     gc.set_threshold(GARBAGE, 10, 10)
     sys.setswitchinterval(SWITCH)
-
-
-def listening(host: str, port: int) -> socket.socket:
-    """A socket on the port, or one sentence why not."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only on a socket made with IPPROTO_TCP; without it answers wait 40 ms.
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        found.bind((host, port))
-    except (OSError, OverflowError) as error:
-        found.close()
-        if isinstance(error, OverflowError):
-            raise ValueError(f"a port is a number from 0 to 65535, got {port}") from None
-        if isinstance(error, socket.gaierror):
-            raise ValueError(f"{host!r} is not an address of this machine; try --host 127.0.0.1") from None
-        raise ValueError(f"port {port} of {host} is not available ({error.strerror}); try --port 0") from None
-    return found
 
 
 class _Server(uvicorn.Server):
