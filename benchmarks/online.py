@@ -11,6 +11,7 @@ import argparse
 import os
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -33,6 +34,7 @@ LEARNERS = {
 CANDIDATES, FEATURES, K = 120, 136, 10
 
 
+@cache  # once in each process
 def sets() -> dict[str, RankingDataset]:
     found = {"synthetic": synthetic(n_queries=500, docs_per_query=CANDIDATES, n_features=FEATURES, seed=0)}
     folder = os.environ.get("RANKLOOP_DATA")

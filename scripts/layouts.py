@@ -675,10 +675,10 @@ FIGURES = [
         "`gpu.py`",
     ),
     (
-        "learning online, 100,000 pages, informational users, NDCG@10 (synthetic, 10 runs; an earlier run)",
-        "PDGD {online/learners (earlier)/set=synthetic&users=informational&learner=PDGD/after 100,000 pages}",
-        "DBGD {online/learners (earlier)/set=synthetic&users=informational&learner=DBGD/after 100,000 pages},"
-        " MGD {online/learners (earlier)/set=synthetic&users=informational&learner=MGD/after 100,000 pages}",
+        "learning online, 10,000 pages, informational users, NDCG@10 (synthetic, 5 runs)",
+        "PDGD {online/learners/set=synthetic&users=informational&learner=pdgd/after_10000}",
+        "DBGD {online/learners/set=synthetic&users=informational&learner=dbgd/after_10000},"
+        " MGD {online/learners/set=synthetic&users=informational&learner=mgd/after_10000}",
         "`online.py`",
     ),
 ]
