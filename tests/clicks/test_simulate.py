@@ -184,6 +184,8 @@ def test_ties_do_not_follow_the_rows():
     ("options", "message"),
     [
         ({"sessions": 0}, "sessions is at least 1"),
+        ({"sessions": 2.5}, "sessions is at least 1, and whole, got 2.5"),
+        ({"user": None}, "user is a name such as 'pbm', or a click model, got NoneType"),
         ({"k": 0}, "k is at least 1"),
         ({"temperature": 0.0}, "temperature is above 0"),
         ({"rate": 2.0}, "rate is a share"),

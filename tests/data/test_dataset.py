@@ -258,7 +258,10 @@ def test_wrong_group_sizes(sizes, more, message):
         (lambda data: data.split(), "fractions above 0"),
         (lambda data: data.split(0.9, 0.2), "sum to at most 1"),
         (lambda data: data.split(float("nan")), "fractions above 0"),
-        (lambda data: data.split(0.01), "too few"),
+        (lambda data: data.split(0.5, float("nan")), "fractions above 0"),
+        (lambda data: data.split([0.8, 0.2]), r"as in split\(0.8\), got \(\[0.8, 0.2\],\)"),
+        (lambda data: data.split(0.01), "3 queries are too few for parts of 0.01, 0.99: queries stay whole"),
+        (lambda data: data.select([0]).split(0.8), "1 query is too few for parts of 0.8, 0.2"),
         (lambda data: data.sample(9), "sample takes 1 to 3"),
         (lambda data: data.folds(9), "folds takes 2 to 3"),
         (lambda data: data.folds(2, stratify="label"), "stratify is None or 'length'"),
@@ -271,3 +274,8 @@ def test_wrong_group_sizes(sizes, more, message):
 def test_wrong_choices(call, message):
     with pytest.raises(ValueError, match=message):
         call(full([1, 2, 1]))
+
+
+def test_a_wrong_label_is_named_by_the_row_that_was_given():
+    with pytest.raises(ValueError, match=r"got -1 in query b \(row 3\)"):
+        RankingDataset([[1.0]] * 4, [0, 1, 2, -1], ["a", "b", "a", "b"])

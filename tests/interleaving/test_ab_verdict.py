@@ -277,6 +277,7 @@ def test_an_arm_without_pages_is_undecided():
         (lambda: ab_verdict([1, 7], ["a", "b"], [1, 2]), r"got 7 on page 2; give .* as bounds="),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], names=("a", "c")), "the arms are 'a' and 'c', got"),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], planned=20), "100 or more, got 20"),
+        (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], planned=200.5), "100 or more, got 200.5"),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], before=[1]), "before needs one value per page"),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], share=1), "share lies in"),
         (lambda: ab_verdict([1, 0], ["a", "b"], [1, 2], confidence=95), "confidence lies between"),

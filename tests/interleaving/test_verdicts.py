@@ -341,6 +341,8 @@ def test_the_noted_chance_is_that_of_the_page():
     ("call", "message"),
     [
         (lambda: verdict([[1, 0, 0]]), "two columns, got shape"),
+        (lambda: verdict((np.ones(5), np.ones(5))), "two columns become rows by numpy.column_stack"),
+        (lambda: verdict([]), "no pages"),
         (lambda: verdict(np.zeros((0, 2))), "no pages"),
         (lambda: verdict([[1, np.nan]]), "finite"),
         (lambda: verdict([[1, 0]], confidence=95), "confidence lies between 0 and 1, got 95"),

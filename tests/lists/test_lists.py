@@ -33,3 +33,15 @@ def test_what_is_allowed():
     assert lists.spread(np.array([7, 8])).tolist() == [8, 8]
     assert Lists([], [], [0]).n_lists == 0
     assert check_offsets(np.array([0, 3], np.int32)).dtype == np.int64
+
+
+def test_kernels_see_one_kind_of_array():
+    """Columns of pandas tables and of maps are read-only: kernels would be compiled again for them."""
+    given = np.array([2.0, 1.0]), np.array([0, 1], np.float32), np.array([0, 2]), np.ones(2, np.float32)
+    for one in given:
+        one.flags.writeable = False
+    lists = Lists(*given)
+    assert all(one.flags.writeable for one in (lists.scores, lists.labels, lists.offsets, lists.weight))
+    assert not any(one.flags.writeable for one in given)
+    mine = np.array([2.0, 1.0])
+    assert Lists(mine, [0, 1], [0, 2]).scores is mine, "what may be written to is not copied"

@@ -66,3 +66,10 @@ def test_torch_sees_our_gradient():
     assert torch_loss("ranknet")(half, labels, offsets).dtype == torch.float32
     checked = torch.tensor(scores, requires_grad=True)
     assert torch.autograd.gradcheck(lambda s: torch_loss("softmax")(s, labels, offsets), (checked,))
+
+
+def test_a_cut_off_of_the_metric_is_the_truncation():
+    with pytest.raises(
+        ValueError, match="metric of LambdaRank is 'ndcg' alone; for ndcg@10 give truncation=10"
+    ):
+        LambdaRank(metric="ndcg@10")

@@ -302,6 +302,30 @@ def test_html_shows_names_as_text():
     assert "&lt;script&gt;" in found._repr_html_()
 
 
+# rows that were put in order
+
+
+def test_a_column_of_a_mixed_table_is_no_ranking_of_the_data_set():
+    """Its rows are in another order: the figure would be wrong, and nobody would know."""
+    import polars
+
+    from rankloop.data import from_frame
+
+    table = polars.DataFrame(
+        {"qid": ["a", "b", "a", "b"], "label": [1, 0, 0, 1], "bm25": [2.0, 1.0, 1.0, 2.0]}
+    )
+    for column in (table["bm25"], pytest.importorskip("pandas").Series(table["bm25"].to_list())):
+        with pytest.raises(ValueError, match="a column of the table may be in another order; sort the table"):
+            evaluate(column, from_frame(table), "ndcg")
+    ordered = table.sort("qid", maintain_order=True)
+    assert evaluate(ordered["bm25"], from_frame(ordered), "ndcg").mean == {"ndcg": 1.0}
+    data = from_frame(table)
+    found = evaluate(data.X[:, 0], data, "ndcg")
+    assert found.mean == {"ndcg": 1.0}
+    assert "scores follow the data set" in str(found)
+    assert "scores follow" not in str(evaluate(ordered["bm25"].to_numpy(), from_frame(ordered), "ndcg"))
+
+
 # bad input
 
 

@@ -114,6 +114,12 @@ def test_wrong_values_of_options(name, answer):
         metric(name)(*DATA)
 
 
+def test_a_best_grade_that_is_no_number_is_refused():
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="give the best grade"):
+            metrics.err(*DATA, max_label=wrong)
+
+
 def test_a_metric_without_gains_takes_no_item_weights():
     with pytest.raises(ValueError, match="kendall_tau has no gains"):
         values(["kendall_tau"], *DATA, weight=[1, 1, 1, 1])

@@ -42,8 +42,9 @@ def simulate(
     >>> simulate(data, logging_policy=data.y, user="navigational", sessions=1000, k=2, seed=0)
     ClickLog(1,000 pages, 2,000 impressions, 722 clicks, 2 queries)
     """
-    if sessions < 1:
-        raise ValueError(f"sessions is at least 1, got {sessions}")
+    if sessions != int(sessions) or sessions < 1:
+        raise ValueError(f"sessions is at least 1, and whole, got {sessions}")
+    sessions = int(sessions)
     if columns is not None and columns < 1:
         raise ValueError(f"columns is the number of results side by side, at least 1, got {columns}")
     stage = stage_of(data, **options)

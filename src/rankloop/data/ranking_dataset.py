@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,9 @@ class RankingDataset:
     pairs: Pairs | None
     feature_names: tuple[str, ...] | None
 
+    regrouped: ClassVar[bool] = False
+    """Whether the rows came in another order than that of their queries, and were put in order."""
+
     def __init__(
         self,
         X: Any,
@@ -68,6 +71,7 @@ class RankingDataset:
         grouping = group_rows(check.ids(qid, rows, "qid"))
         names = check.names(feature_names, features.shape[1])
         self._fill(
+            grouping.order,
             X=grouping.apply(features),
             y=grouping.apply(check.column(y, rows, "y", np.float32)),
             offsets=grouping.offsets,
@@ -117,8 +121,9 @@ class RankingDataset:
             object.__setattr__(made, name, value)
         return made
 
-    def _fill(self, **columns: Any) -> None:
-        check.labels(columns["y"], columns["offsets"], columns["qid"])
+    def _fill(self, order: Ints | None, **columns: Any) -> None:
+        check.labels(columns["y"], columns["offsets"], columns["qid"], order)
+        object.__setattr__(self, "regrouped", order is not None)
         for name, value in columns.items():
             object.__setattr__(self, name, value)
 
@@ -236,15 +241,20 @@ class RankingDataset:
         >>> [len(part) for part in data.split(0.6, 0.2, 0.2, seed=0)]
         [6, 2, 2]
         """
-        if not fractions or not all(f > 0 for f in fractions) or sum(fractions) > 1 + 1e-9:
-            raise ValueError(f"split takes fractions above 0 that sum to at most 1, got {fractions}")
+        right = all(isinstance(one, (int, float, np.number)) and one > 0 for one in fractions)
+        if not fractions or not right or sum(fractions) > 1 + 1e-9:
+            raise ValueError(
+                f"split takes fractions above 0 that sum to at most 1, as in split(0.8), got {fractions}"
+            )
         shares = np.asarray(fractions)
         if shares.sum() < 1 - 1e-9:
             shares = np.append(shares, 1 - shares.sum())
         cuts = np.round(np.cumsum(shares) * self.n_queries).astype(int)[:-1]
         parts = np.split(np.random.default_rng(seed).permutation(self.n_queries), cuts)
         if min(len(part) for part in parts) == 0:
-            raise ValueError(f"{self.n_queries} queries are too few for parts of {tuple(shares)}")
+            found = "1 query is" if self.n_queries == 1 else f"{self.n_queries} queries are"
+            shown = ", ".join(f"{one:g}" for one in shares)
+            raise ValueError(f"{found} too few for parts of {shown}: queries stay whole")
         return tuple(self.select(np.sort(part)) for part in parts)
 
     def folds(

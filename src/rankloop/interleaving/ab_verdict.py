@@ -113,6 +113,7 @@ def ab_verdict(
     keep, leaves = _stay(code, side)
     if planned is not None:
         keep &= _until(code, planned)
+        planned = int(planned)
     people = People(table[keep] - least, code[keep], leaves[keep])
     began = side[keep][people.first_page]  # the arm of each person's first page
     sides = began.astype(np.float64), (~began).astype(np.float64)
@@ -238,7 +239,7 @@ def _stay(code: Ints, side: Bools) -> tuple[Bools, Bools]:
 
 def _until(code: Ints, planned: int) -> Bools:
     """The pages up to the first page of the last planned person."""
-    if planned < LEAST_PEOPLE:
+    if planned != int(planned) or planned < LEAST_PEOPLE:
         raise ValueError(f"planned is a number of people, {LEAST_PEOPLE} or more, got {planned}")
     arrivals = np.sort(first_pages(code))
     last = arrivals[planned - 1] if len(arrivals) >= planned else len(code)

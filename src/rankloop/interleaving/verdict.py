@@ -99,13 +99,13 @@ def verdict(
 def credit_gaps(credits: ArrayLike) -> Floats:
     """The credit of the first of two rankers minus that of the second, page by page, checked."""
     table = np.asarray(credits, dtype=np.float64)
-    if table.ndim != 2 or table.shape[1] != 2:
-        raise ValueError(
-            f"credits need one row per page and two columns, got shape {table.shape}; "
-            "of many rankers, compare two columns at a time"
-        )
     if not len(table):
         raise ValueError("there are no pages to judge")
+    if table.ndim != 2 or table.shape[1] != 2:
+        advice = "of many rankers, compare two columns at a time"
+        if table.ndim == 2 and len(table) == 2:
+            advice = "two columns become rows by numpy.column_stack"
+        raise ValueError(f"credits need one row per page and two columns, got shape {table.shape}; {advice}")
     if not np.isfinite(table).all():
         raise ValueError(f"credits must be finite, got {table[~np.isfinite(table)][0]}")
     gaps: Floats = table[:, 0] - table[:, 1]

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankloop._arrays import Ints
+from rankloop._arrays import Array, Ints
 
-__all__ = ["check_offsets"]
+__all__ = ["check_offsets", "writable"]
 
 
 def check_offsets(offsets: ArrayLike, name: str = "offsets") -> Ints:
@@ -20,10 +20,18 @@ def check_offsets(offsets: ArrayLike, name: str = "offsets") -> Ints:
     array = np.asarray(offsets)
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be whole numbers, one more than there are lists, got {offsets!r:.60}")
-    array = np.ascontiguousarray(array, np.int64)
+    array = writable(np.ascontiguousarray(array, np.int64))
     if array[0] != 0 or np.count_nonzero(array[1:] < array[:-1]):  # `any` takes longer on few lists
         shown = str(array.tolist()) if len(array) <= 8 else f"{array[0]} ... {array[-1]}"
         raise ValueError(
             f"{name} must start at 0 and never fall, got {shown}; list q is rows {name}[q] to {name}[q + 1]"
         )
     return array
+
+
+def writable(array: Array) -> Array:
+    """The array, or a copy of one that is read-only: kernels would be compiled a second time for it.
+
+    The columns of pandas tables and those of memory maps are read-only.
+    """
+    return array if array.flags.writeable else array.copy()

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Array, Floats, Ints, Singles
-from rankloop.lists.check_offsets import check_offsets
+from rankloop.lists.check_offsets import check_offsets, writable
 
 __all__ = ["Lists", "check_column", "check_weight"]
 
@@ -79,7 +79,7 @@ def check_column(values: ArrayLike, offsets: Ints, name: str, dtype: Any) -> Arr
         )
     if array.dtype.kind not in "fiub":
         raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
-    return np.ascontiguousarray(array, dtype)
+    return writable(np.ascontiguousarray(array, dtype))
 
 
 def check_weight(values: ArrayLike | None, offsets: Ints, name: str = "weight") -> Singles:

@@ -61,6 +61,11 @@ class LambdaRank(Loss):
     takes_pairs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        name, at, rank = str(self.metric).partition("@")
+        if at and name in METRICS and rank.isdecimal():
+            raise ValueError(
+                f"metric of LambdaRank is {name!r} alone; for {self.metric} give truncation={rank}"
+            )
         choice(self, "metric", self.metric, METRICS)
         at_least_one(self, truncation=self.truncation)
         positive(self, sigma=self.sigma, relevance_threshold=self.relevance_threshold)

@@ -47,7 +47,7 @@ def err(
     largest = max(float(lists.labels.max(initial=0)), float(lists.pool_labels.max(initial=0)))
     if max_label is None:
         max_label = largest
-    elif max_label < largest:
+    elif not largest <= max_label < np.inf:
         raise ValueError(f"max_label is {max_label:g} but there is a label {largest:g}; give the best grade")
     if not isinstance(gain, str):
         raise ValueError("the gain of err is 'exp2' or 'linear': a table has no probabilities")

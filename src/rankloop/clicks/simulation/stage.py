@@ -186,6 +186,8 @@ def _reader(user: str | ClickModel, data: RankingDataset, depth: int, layout: st
         if layout is None:
             raise ValueError("this user depends on the layout of the page; pass layout=")
         model = at(layout)
+    if not hasattr(model, "_behaviour"):
+        raise ValueError(f"user is a name such as 'pbm', or a click model, got {type(user).__name__}")
     if isinstance(model, RankDocumentCTR):
         raise ValueError(
             "RankDocumentCTR has one rate for each document at each rank; simulate with another model"

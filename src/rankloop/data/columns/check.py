@@ -209,14 +209,16 @@ def _absent(value: object) -> bool:
     return value is None or not isinstance(differs, bool | np.bool_) or bool(differs)
 
 
-def labels(y: Singles, offsets: Ints, qid: Array) -> None:
+def labels(y: Singles, offsets: Ints, qid: Array, order: Ints | None = None) -> None:
+    """Labels are finite and at least 0; `order` has the row as it was given for each row once grouped."""
     right = np.isfinite(y) & (y >= 0)
     if right.all():
         return
     row = int(np.argmin(right))
     query = qid[int(np.searchsorted(offsets, row, "right")) - 1]
+    given = row if order is None else int(order[row])
     raise ValueError(
-        f"labels must be finite and >= 0, got {y[row]:g} in query {query} (row {row} once grouped); "
+        f"labels must be finite and >= 0, got {y[row]:g} in query {query} (row {given}); "
         "drop the row or set it to 0"
     )
 

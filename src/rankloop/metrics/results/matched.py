@@ -18,6 +18,7 @@ from rankloop.metrics.kernels.holes import Holes
 
 __all__ = ["Judgments", "Matched", "matched"]
 
+REGROUPED = "the data set has its rows in order by query, unlike its source; scores follow the data set"
 Judgments = RankingDataset | Qrels | Mapping[Any, Mapping[Any, float]]
 
 
@@ -99,6 +100,12 @@ def matched(ranking: Any, judgments: Judgments, *, as_trec: bool = False) -> Mat
             "give a Run or {query: {document: score}}"
         )
     scores = _predicted(ranking, judgments) if hasattr(ranking, "predict") else ranking
+    regrouped = judgments.regrouped and scores is ranking
+    if regrouped and hasattr(scores, "to_numpy") and hasattr(scores, "name"):
+        raise ValueError(
+            "the rows of this data set were put in order by query, and a column of the table may be in "
+            "another order; sort the table by query first, or give an array in the order of the data set"
+        )
     return Matched(
         qid=judgments.qid,
         scores=_one_per_row(scores, judgments, "scores" if scores is ranking else "predictions"),
@@ -107,6 +114,7 @@ def matched(ranking: Any, judgments: Judgments, *, as_trec: bool = False) -> Mat
         weight=judgments.item_weight,
         query_weight=judgments.query_weight,
         tie_break=judgments.docid.astype(np.str_) if as_trec and judgments.docid is not None else None,
+        notes=(REGROUPED,) if regrouped else (),
     )
 
 
