@@ -212,6 +212,9 @@ LAYOUTS = {
             ),
         }
     ),
+    "worlds/fresh, unfinished": Layout(
+        {"world": "{world}", "contender": "{method}", "NDCG@10": "{ndcg:.4f}", "CPU s": "{cpu:.0f}"}
+    ),
     "worlds/reporting": WORLDS,
     "worlds/lost": WORLDS,
     "worlds/before": WORLDS,
