@@ -88,6 +88,7 @@ MOVIES, RELEVANT = (400, 500), 3  # queries to train on and to test on, and the 
 FULL, LEARN, NAIVE = "full information", "learn", "naive trees"
 PEERS = (NAIVE, "LightGBM position", "XGBoost unbiased")
 CEILING = "oracle IPS"
+UNFINISHED = "unfinished"
 
 Floats = NDArray[np.float64]
 
@@ -238,6 +239,13 @@ def row_of(number: int, lines: dict[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def unfinished(file: Path | None, part: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Contenders that ended in worlds whose others did not, by world and name: these are not run again."""
+    rows = [] if file is None else load(file)["tables"].get(f"{part}, {UNFINISHED}", {"rows": []})["rows"]
+    lines = [row | {"world": row["world"][:3]} for row in rows]
+    return {(line["world"], line["method"]): line for line in lines}
+
+
 def recorded(file: Path | None, part: str) -> dict[int, dict[str, Any]]:
     """The rows of a table of results by the number of the world; a recipe that has changed is an error."""
     rows = [] if file is None else load(file)["tables"][part]["rows"]
@@ -317,11 +325,12 @@ def main() -> None:
         "--out", type=Path, default=Path("worlds.jsonl"), help="what is finished, a line each"
     )
     parser.add_argument(
-        "--recorded", type=Path, help="results whose worlds of this set are kept as they are, not run"
+        "--recorded", type=Path, help="results whose worlds and contenders of this set are kept, not run"
     )
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    known, kept = read(arguments.out, arguments.budget), recorded(arguments.recorded, arguments.set)
+    kept = recorded(arguments.recorded, arguments.set)
+    known = unfinished(arguments.recorded, arguments.set) | read(arguments.out, arguments.budget)
     wanted = [
         one
         for one in sorted(SETS[arguments.set], key=cost)
@@ -352,6 +361,11 @@ def main() -> None:
     whole = {one: row for one, row in rows.items() if row is not None}
     if whole:
         table(part, whole)
+    for one in wanted:
+        for name in methods:
+            if one not in whole and (line := known.get((named(one), name))):
+                row = {"world": about(one), "ndcg": float(np.mean(line["values"]))}
+                record(f"{part}, {UNFINISHED}", **line | row)
     print(f"not finished: {', '.join(named(one) for one in wanted if one not in whole) or 'none'}")
 
 

@@ -218,6 +218,9 @@ LAYOUTS = {
     ),
     "worlds/fresh": WORLDS,
     **{f"worlds/{part}, all": ALL_WORLDS for part in ("fresh", "opened", "earlier")},
+    "worlds/fresh, unfinished": Layout(
+        {"world": "{world}", "contender": "{method}", "NDCG@10": "{ndcg:.4f}", "CPU s": "{cpu:.0f}"}
+    ),
     "worlds/reporting": WORLDS,
     "worlds/lost": WORLDS,
     "worlds/before": WORLDS,
