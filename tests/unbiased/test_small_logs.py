@@ -51,3 +51,11 @@ def test_clicks_on_ten_queries_are_held_out():
     for queries, apart in ((9, False), (10, True)):
         log = clicked(LOG, ((LOG.position == 2) & (LOG.page_query.code[LOG.row_page] < queries)).astype(int))
         assert (learn(log, DATA, **OPTIONS).selection is not None) == apart
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_infinite_features_are_named():
+    X = DATA.X.copy()
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="features as large as inf"):
+        learn(LOG, DATA.replace(X=X), **OPTIONS)

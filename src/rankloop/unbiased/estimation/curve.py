@@ -44,7 +44,14 @@ def _joint_curve(seen: Evidence, ranker: LambdaMART) -> Floats:
     """A curve takes more trees to converge than a ranking: it has a forest of its own, which is not kept."""
     longer = clone(ranker).set_params(trees=CURVE_TREES * ranker.trees)
     fitted, _ = boosted(seen, seen.shown, longer, learn=True)
-    return np.asarray(fitted.propensity_, np.float64)
+    curve = np.asarray(fitted.propensity_, np.float64)
+    if not np.isfinite(curve).all():
+        largest = np.nanmax(np.abs(seen.data.X))
+        raise ValueError(
+            f"features as large as {largest:g} leave scores that are not finite; clip them, or set them to "
+            "nan, which counts as missing"
+        )
+    return curve
 
 
 def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
