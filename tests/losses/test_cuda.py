@@ -7,18 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 
-from members import LOSSES
-from rankloop.data import Pairs
-from rankloop.lists.tensors.jit import jit, tl
-from rankloop.losses import LambdaRank, loss, settle, torch_loss
-from rankloop.losses.cuda.draws import gumbel_draws
-from rankloop.losses.cuda.lists import order_of, tiled
-from rankloop.losses.cuda.registry import KERNELS, can_capture, device_loss
-from rankloop.losses.cuda.spans import programs, span_of
-from rankloop.losses.kernels import draws as kernel_draws
-from triton_device import DEVICE, needs_cuda, needs_kernels
+torch = pytest.importorskip("torch")
+
+from members import LOSSES  # noqa: E402
+from rankloop.data import Pairs  # noqa: E402
+from rankloop.lists.tensors.jit import jit, tl  # noqa: E402
+from rankloop.losses import LambdaRank, loss, settle, torch_loss  # noqa: E402
+from rankloop.losses.cuda.draws import gumbel_draws  # noqa: E402
+from rankloop.losses.cuda.lists import order_of, tiled  # noqa: E402
+from rankloop.losses.cuda.registry import KERNELS, can_capture, device_loss  # noqa: E402
+from rankloop.losses.cuda.spans import programs, span_of  # noqa: E402
+from rankloop.losses.kernels import draws as kernel_draws  # noqa: E402
+from triton_device import DEVICE, needs_cuda, needs_kernels  # noqa: E402
 
 NAMES = [
     "lambdarank",

@@ -59,3 +59,8 @@ def test_infinite_features_are_named():
     X[3, 1] = np.inf
     with pytest.raises(ValueError, match="features as large as inf"):
         learn(LOG, DATA.replace(X=X), **OPTIONS)
+
+
+def test_swapped_arguments_are_named():
+    with pytest.raises(TypeError, match="then a data set; got a RankingDataset first"):
+        learn(DATA, LOG, **OPTIONS)

@@ -3,16 +3,19 @@
 import numpy as np
 
 from rankloop._arrays import Floats
-from rankloop.clicks import ClickLog, aggregate
-from rankloop.unbiased.estimation.evidence import Log
+from rankloop.clicks import Aggregate, ClickLog, aggregate
 
 __all__ = ["all_equal", "lacking"]
 
 FEW = 20  # so many pages may all have a click by chance
 
 
-def lacking(log: Log) -> list[str]:
+def lacking(log: object) -> list[str]:
     """Errors and warnings for a log without clicks or without non-clicks, which logs often drop."""
+    if not isinstance(log, ClickLog | Aggregate):
+        raise TypeError(
+            f"learn takes a ClickLog or an Aggregate, then a data set; got a {type(log).__name__} first"
+        )
     counts = aggregate(log) if isinstance(log, ClickLog) else log
     shown, clicked = int(counts.impressions.sum()), int(counts.clicks.sum())
     if shown == 0:
