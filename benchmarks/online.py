@@ -17,6 +17,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from scipy.special import stdtrit
 
 from rankloop.data import RankingDataset, read_svmlight, synthetic
 from rankloop.metrics import evaluate
@@ -81,9 +82,9 @@ def pages_per_second(pages: int = 20_000) -> dict[str, float]:
     return speeds
 
 
-def interval(values: list[float]) -> str:
-    mean, error = np.mean(values), 1.96 * np.std(values, ddof=1) / np.sqrt(len(values))
-    return f"{mean:.4f} ± {error:.4f}"
+def interval(values: list[float], digits: int = 4) -> str:
+    mean, error = np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{mean:.{digits}f} ± {float(stdtrit(len(values) - 1, 0.975)) * error:.{digits}f}"
 
 
 def main() -> None:
@@ -124,7 +125,7 @@ def main() -> None:
                     calls = [(name, user, learner, marks, seed) for seed in range(runs)]
                     found = list(pool.map(one_run, *zip(*calls, strict=True)))
                     cells = [f"{interval([run[i] for run in found]):>22}" for i in range(len(marks))]
-                    online = interval([run[-1] for run in found])
+                    online = interval([run[-1] for run in found], digits=1)
                     reached = dict(
                         zip((f"after_{mark}" for mark in marks), map(str.strip, cells), strict=True)
                     )

@@ -41,6 +41,7 @@ TREES, TIMED_TREES, DRAWS, DIVISIONS, FOLDS, REPEATS, FITS, TRUNCATION = 100, 15
 LARGE = {"leaves": 255, "learning_rate": 0.1, "min_sum_hessian": 100.0}
 SMALL = {"leaves": 31, "learning_rate": 0.1, "min_sum_hessian": 5.0}
 COARSE_TREES = 40
+GOALS = {"a round, CPU": 1.5, "a round, wall": 1.5, "whole, CPU": 1.3}
 NDCG = metric("ndcg@10")
 
 
@@ -150,13 +151,12 @@ def speed(queries: int, trees: int, gradient: tuple[float, float]) -> None:
                 )
             )
     print(f"\n{queries:,} queries, {train.n_documents:,} documents, {FEATURES} features, {trees} trees")
-    columns = ("a round, CPU", "a round, wall", "whole, CPU")
     medians = {
         name: [statistics.median(column) for column in zip(*rows, strict=True)] for name, rows in took.items()
     }
-    for i, column in enumerate(columns):
+    for i, (column, goal) in enumerate(GOALS.items()):
         theirs, ours = medians["LightGBM"][i], medians["rankloop"][i]
-        faster = f"{theirs / ours:.2f} × as fast, wanted 1.15"
+        faster = f"{theirs / ours:.2f} × as fast, goal {goal}"
         record(
             "speed",
             what=column,
