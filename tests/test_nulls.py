@@ -135,7 +135,7 @@ def test_bars_by_hand():
     assert coverage("x", "", 88, 100).ok
     assert not coverage("x", "", 87, 100).ok
     shares = (None, 0.9, 0.95)  # of the results that say so themselves
-    assert [coverage("x", "", 1, 100, said=one).state for one in shares] == ["missed", "missed", "said"]
+    assert [coverage("x", "", 1, 100, said=one).state for one in shares] == ["missed", "missed", "warned"]
     assert coverage("x", "", 95, 100, said=0.0).state == "ok"
 
 

@@ -388,7 +388,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(fresh, tmp_path, monkeypatc
 
 def test_bad_documents_and_mapping_conflicts_are_named(fresh, opensearch):
     engine = fresh({"title": "text", "price": "number"})
-    with pytest.raises(ValueError, match=r"'b', field 'price': wanted a finite number.*number 1"):
+    with pytest.raises(ValueError, match=r"'b', field 'price': wanted a finite number.*document 2"):
         engine.add([{"id": "a", "title": "x"}, {"id": "b", "price": "cheap"}])
     added = engine.add(
         [{"title": "x"}, {"id": "c", "price": 3}, "text", {"id": "d", "title": 7}], on_error="skip"

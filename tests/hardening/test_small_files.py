@@ -238,13 +238,13 @@ def test_a_checkpoint_is_not_larger_than_its_network(tmp_path):
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
 def test_one_long_line_of_documents(tmp_path, suffix, monkeypatch):
     """A packed megabyte of blanks is a line of a gigabyte, which was read whole."""
-    module = sys.modules["rankloop.search.read_documents"]
+    module = sys.modules["rankloop.search.reading.lines"]
     monkeypatch.setattr(module, "LONGEST_LINE", 1000)
     path = tmp_path / f"some.{suffix}.gz"
     lines = ['{"id": 1}', "x" * 5000, '{"id": 2}', "x" * 3000]
     path.write_bytes(gzip.compress("\n".join(["id", *lines] if suffix == "csv" else lines).encode()))
     with gzip.open(path, "rt") as file:
-        assert max(len(line or "") for line in module._lines(file)) <= 1000
+        assert max(len(line or "") for line in module.lines(file)) <= 1000
     if suffix == "csv":
         with pytest.raises(ValueError, match=r"some\.csv\.gz, line 3: a line of more than"):
             list(read_documents(path))

@@ -41,7 +41,7 @@ def test_the_export_of_a_spreadsheet(tmp_path, run):
     assert "titel:text,preis:number" in printed
     assert "stored with the documents and not searched by: bild" in printed
     cheap = run("search", shop, "preis:<10", "--fields", "titel:1")
-    assert "1 documents match" in cheap
+    assert "1 document matches" in cheap
     assert "Tür" in cheap
     assert "Bügeleisen & Brett" in run("search", shop, "brett", "--fields", "titel:1")
 
@@ -71,7 +71,7 @@ def test_mistakes_are_one_sentence(tmp_path, run):
         run("index", source, "--out", tmp_path / "i")
     with pytest.raises(ValueError, match="name:kind pairs"):
         run("index", source, "--out", tmp_path / "i", "--fields", "title")
-    with pytest.raises(FileNotFoundError, match="no documents"):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
         run("index", tmp_path / "none.jsonl", "--out", tmp_path / "i", "--fields", "title:text")
     assert not (tmp_path / "i").exists()
     with pytest.raises(FileNotFoundError, match="no index at"):

@@ -149,7 +149,7 @@ def test_learn_beside_the_logged_ranker():
     found = learn(drawn.log, data, rankers=few, logged=logger)
     assert found.proximal is not None
     assert found.to_dict()["proximal"]["step"] == found.proximal.step
-    assert "beside the logged ranker" in repr(found)
+    assert "compared with the logged ranker" in repr(found)
     assert gap(found.ranker, logger, drawn.test)[2] >= 0
     with pytest.raises(ValueError, match="budget='usual'"):
         learn(drawn.log, data, rankers=few, logged=logger, budget="quick")

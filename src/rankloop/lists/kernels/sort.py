@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankloop._arrays import Floats, Ints, Ints32
-from rankloop._jit import inlined, part
+from rankloop._jit import inlined, interpreted_by, part
 
 __all__ = ["longest_list", "scratch", "sort_list"]
 
@@ -31,6 +31,14 @@ def scratch(longest: int) -> tuple[Ints32, Floats, Floats, Ints32, Ints32]:
     )
 
 
+def _sort_with_numpy(
+    values: Floats, row: Ints32, key: Floats, spare: Floats, bucket: Ints32, slot: Ints32
+) -> None:
+    order = np.argsort(-values, kind="stable")
+    row[: len(order)], key[: len(order)] = order, values[order]
+
+
+@interpreted_by(_sort_with_numpy)
 @inlined
 def sort_list(values: Floats, row: Ints32, key: Floats, spare: Floats, bucket: Ints32, slot: Ints32) -> None:
     """Sort one list: `key` holds its values, falling, and `row` where each stood; ties keep their order.
