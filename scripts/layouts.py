@@ -640,10 +640,14 @@ FIGURES = [
         "`serving.py`",
     ),
     (
-        "movies, NDCG@10 on held-out queries, re-ranking judged lists (an earlier run)",
-        "{search_quality/movies (earlier)/trees, learned on judged lists/re-ranking judged lists}",
-        "BM25 {search_quality/movies (earlier)/BM25, one merged field/re-ranking judged lists}",
-        "`search_quality.py --part test`",
+        "movies, NDCG@10 on held-out queries, re-ranking judged lists (95 % interval)",
+        "{search_quality/movies, judged/who=trees, learned on judged lists/ndcg|.3f}"
+        " ({search_quality/movies, judged/who=trees, learned on judged lists/low|.3f} to"
+        " {search_quality/movies, judged/who=trees, learned on judged lists/high|.3f})",
+        "BM25 {search_quality/movies, judged/who=BM25, one merged field/ndcg|.3f}"
+        " ({search_quality/movies, judged/who=BM25, one merged field/low|.3f} to"
+        " {search_quality/movies, judged/who=BM25, one merged field/high|.3f})",
+        "`search_quality.py --part test --peers`",
     ),
     (
         "LambdaLoss, value and gradient of 64 lists of 240 (CPU)",
