@@ -40,7 +40,7 @@ def as_set(log):
     return sorted(map(repr, zip(*columns, strict=True)))
 
 
-def same(one, other):
+def assert_same(one, other):
     assert [name for name, _ in one.columns()] == [name for name, _ in other.columns()]
     for (name, left), (_, right) in zip(one.columns(), other.columns(), strict=True):
         np.testing.assert_array_equal(left, right, err_msg=name)
@@ -57,7 +57,7 @@ def test_nothing_is_lost_and_pages_are_whole(columns):
         assert len(set(log.session[a:b])) == 1
         assert len(set(log.query[a:b])) == 1
         assert np.all(np.diff(log.position[a:b]) > 0)
-    same(log, ClickLog(**dict(log.columns())))
+    assert_same(log, ClickLog(**dict(log.columns())))
 
 
 @given(impressions())
@@ -74,9 +74,9 @@ def test_select_and_concat(columns, data):
     log = ClickLog(**columns)
     chosen = data.draw(st.lists(st.integers(0, log.n_pages - 1), min_size=1, max_size=8))
     part = log.select(chosen)
-    same(part, ClickLog.concat([log.select([one]) for one in chosen]))
+    assert_same(part, ClickLog.concat([log.select([one]) for one in chosen]))
     mask = np.isin(np.arange(log.n_pages), chosen)
-    same(log.select(mask), log.select(np.flatnonzero(mask)))
+    assert_same(log.select(mask), log.select(np.flatnonzero(mask)))
 
 
 def test_concat_of_different_ids():
@@ -102,7 +102,7 @@ def test_files_give_back_what_was_written(ending, columns, tmp_path_factory):
     log = ClickLog(**columns)
     path = tmp_path_factory.mktemp("log") / f"log.{ending}"
     clicks.write_clicks(log, path)
-    same(clicks.read_clicks(path), log)
+    assert_same(clicks.read_clicks(path), log)
     counted = clicks.aggregate(path)
     assert counted.to_frame().rows() == clicks.aggregate(log).to_frame().rows()
 
@@ -112,10 +112,10 @@ def test_frames_of_all_kinds(columns):
     import pandas
 
     log = ClickLog(**columns)
-    same(ClickLog.from_frame(log.to_frame()), log)
-    same(ClickLog.from_frame(log.to_frame().lazy()), log)
-    same(ClickLog.from_frame(log.to_frame().to_arrow()), log)
-    same(ClickLog.from_frame(pandas.DataFrame(dict(log.columns()))), log)
+    assert_same(ClickLog.from_frame(log.to_frame()), log)
+    assert_same(ClickLog.from_frame(log.to_frame().lazy()), log)
+    assert_same(ClickLog.from_frame(log.to_frame().to_arrow()), log)
+    assert_same(ClickLog.from_frame(pandas.DataFrame(dict(log.columns()))), log)
 
 
 def test_one_page_a_row(tmp_path):

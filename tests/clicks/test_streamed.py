@@ -15,7 +15,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(streamed, "AT_ONCE", 7)
 
 
-def same(one, other):
+def assert_same(one, other):
     assert one.to_frame().equals(other.to_frame())
     for name in ("queries", "documents", "sessions"):
         assert getattr(one, name).tolist() == getattr(other, name).tolist()
@@ -49,7 +49,7 @@ def test_equals_the_log_of_the_whole_frame(tmp_path_factory, pages, random, kind
     frame = pl.DataFrame(rows)
     path = tmp_path_factory.mktemp("log") / f"log.{kind}"
     frame.write_parquet(path) if kind == "parquet" else frame.write_ndjson(path)
-    same(read_clicks(path), ClickLog.from_frame(frame))
+    assert_same(read_clicks(path), ClickLog.from_frame(frame))
 
 
 def test_numbers_as_ids_and_wide_numbers(tmp_path):
@@ -63,7 +63,7 @@ def test_numbers_as_ids_and_wide_numbers(tmp_path):
         }
     )
     frame.write_parquet(tmp_path / "log.parquet")
-    same(read_clicks(tmp_path / "log.parquet", deepest=10**6), ClickLog.from_frame(frame))
+    assert_same(read_clicks(tmp_path / "log.parquet", deepest=10**6), ClickLog.from_frame(frame))
 
 
 @pytest.mark.parametrize(

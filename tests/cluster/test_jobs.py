@@ -78,7 +78,7 @@ def one_is_killed(monkeypatch):
     assert len(killed) == 1
 
 
-def same_evaluation(one, other):
+def assert_same_evaluation(one, other):
     assert one.mean == other.mean
     assert one.interval == other.interval
     assert one.qid.tolist() == other.qid.tolist()
@@ -87,7 +87,7 @@ def same_evaluation(one, other):
 
 def test_evaluation_is_pooled_to_the_last_digit(shards, rankers):
     found = cluster.evaluate(rankers["trees"], shards, METRICS, workers=2)
-    same_evaluation(found, metrics.evaluate(rankers["trees"], shards.whole(), METRICS))
+    assert_same_evaluation(found, metrics.evaluate(rankers["trees"], shards.whole(), METRICS))
     parts = [metrics.evaluate(rankers["trees"], part, METRICS).mean["ndcg@10"] for part in shards]
     assert found.mean["ndcg@10"] != np.mean(parts)  # a mean of means is something else
 
@@ -97,14 +97,14 @@ def test_evaluation_passes_its_options_on(shards, rankers, options):
     wanted = ["ndcg@5", "map"] if "convention" in options else None
     found = cluster.evaluate(rankers["linear"], shards, wanted, workers=2, **options)
     here = metrics.evaluate(rankers["linear"], shards.whole(), wanted, **options)
-    same_evaluation(found, here)
+    assert_same_evaluation(found, here)
     assert found.settings == here.settings
 
 
 def test_evaluation_honours_weights(folder, rankers):
     weighed = DATA.replace(query_weight=np.linspace(0, 3, len(DATA)))
     found = write_shards(weighed, folder / "weighed", shards=3)
-    same_evaluation(
+    assert_same_evaluation(
         cluster.evaluate(rankers["linear"], found, ["ndcg@10"], workers=2),
         metrics.evaluate(rankers["linear"], found.whole(), ["ndcg@10"]),
     )

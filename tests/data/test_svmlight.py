@@ -78,7 +78,7 @@ def naive_read(text, *, first=1, missing=0.0):
     return RankingDataset(X, [label for label, *_ in rows], naive_ids([q for _, q, *_ in rows]), docid=docid)
 
 
-def same(a, b):
+def assert_same(a, b):
     for name in ("X", "y", "offsets", "qid", "docid"):
         mine, other = getattr(a, name), getattr(b, name)
         if mine is None or other is None:
@@ -111,8 +111,8 @@ def test_a_file_by_hand(read):
 
 def test_spaces_tabs_line_ends_and_order_do_not_matter(read):
     plain = read("1 qid:a 1:1 2:2\n0 qid:b 1:3 2:4\n")
-    same(plain, read("\t1  qid:a\t1:1   2:2 \r\n\r\n  0 qid:b 2:4 1:3"))
-    same(plain, read(b"\xef\xbb\xbf1 qid:a 1:1 2:2\n0 qid:b 1:3 2:4#c"))
+    assert_same(plain, read("\t1  qid:a\t1:1   2:2 \r\n\r\n  0 qid:b 2:4 1:3"))
+    assert_same(plain, read(b"\xef\xbb\xbf1 qid:a 1:1 2:2\n0 qid:b 1:3 2:4#c"))
 
 
 def test_rows_of_a_query_may_lie_apart(read):
@@ -194,7 +194,7 @@ def test_broken_files_are_refused_exactly_where_the_plain_reader_refuses(
             with pytest.raises(ValueError, match="mutated"):
                 read_svmlight(path, threads=1)
             return
-        same(read_svmlight(path, threads=2 if block == 48 else 1), want)
+        assert_same(read_svmlight(path, threads=2 if block == 48 else 1), want)
 
 
 @pytest.mark.parametrize("block", [1 << 20, 48])
@@ -222,7 +222,7 @@ def test_skipping_reads_the_other_lines(tmp_path_factory, block, text, changes):
             with pytest.raises(ValueError, match="holds no documents"):
                 read_svmlight(path, on_error="skip", skipped=skipped)
         else:
-            same(read_svmlight(path, threads=2, on_error="skip", skipped=skipped), want)
+            assert_same(read_svmlight(path, threads=2, on_error="skip", skipped=skipped), want)
     assert skipped.total() == wrong
 
 
@@ -249,7 +249,7 @@ def test_random_bytes_are_a_value_error(tmp_path_factory, junk):
         with pytest.raises(ValueError, match="junk"):
             read_svmlight(path)
         return
-    same(read_svmlight(path), want)
+    assert_same(read_svmlight(path), want)
 
 
 BROKEN = {
@@ -321,7 +321,7 @@ def test_a_table_that_grows_wider_and_longer(read):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parser, "_TEXT", 512)
         data = read("\n".join(lines), missing=np.nan)
-    same(data, naive_read("\n".join(lines).encode(), missing=np.nan))
+    assert_same(data, naive_read("\n".join(lines).encode(), missing=np.nan))
 
 
 def test_compressed_files_and_cut_ones(tmp_path):
@@ -336,7 +336,7 @@ def test_compressed_files_and_cut_ones(tmp_path):
     for suffix, data in packed.items():
         path = tmp_path / f"set.{suffix}"
         path.write_bytes(data)
-        same(read_svmlight(path), plain)
+        assert_same(read_svmlight(path), plain)
         path.write_bytes(data[:-9])
         with pytest.raises(ValueError, match="ends in the middle of its compressed data; copy it again"):
             read_svmlight(path)

@@ -93,4 +93,4 @@ def test_it_loads_without_what_it_does_not_need():
         "str(data.describe(made)), data.concat([made.select([0]), made.select([1])])\n"
         "data.judged(data.Run.from_dataset(made, made.y), data.Qrels.from_dataset(made))\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

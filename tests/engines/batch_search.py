@@ -9,7 +9,7 @@ from rankloop.cli import app
 from rankloop.engines.remote.remote_retriever import RemoteRetriever
 
 
-def a_file_of_queries_becomes_a_run(engine, folder, monkeypatch):
+def check_a_file_of_queries(engine, folder, monkeypatch):
     """The run has what each query finds, with the engine's scores; no document is sent for it."""
     texts = {f"q{at}": text for at, text in enumerate([*QUERIES, "xyzzyx"])}
     (folder / "queries.tsv").write_text("".join(f"{qid}\t{text}\n" for qid, text in texts.items()))

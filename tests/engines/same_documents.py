@@ -13,7 +13,7 @@ def embedded(folder, fields, documents):
     return index
 
 
-def same_documents(engine, index, text, **options):
+def assert_same_documents(engine, index, text, **options):
     """Both find the same documents, in whatever order; gives what each found."""
     ours, theirs = (one.retriever(k=1000, **options)(text) for one in (index, engine))
     assert set(theirs.ids.tolist()) == set(ours.ids.tolist()), options
@@ -21,7 +21,7 @@ def same_documents(engine, index, text, **options):
     return ours, theirs
 
 
-def near_bm25(engine, index, least):
+def assert_near_bm25(engine, index, least):
     """Shards count document frequencies for themselves, so that scores are near those of BM25, not equal."""
     model = BM25(fields={"title": 5.0, "body": 0.5})
     ours, theirs = (one.retriever(model=model)("red shoes") for one in (index, engine))

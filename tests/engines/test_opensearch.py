@@ -13,11 +13,11 @@ import typer
 from typer.testing import CliRunner
 
 import rankloop as rl
-from engines.batch_search import a_file_of_queries_becomes_a_run
+from engines.batch_search import check_a_file_of_queries
 from engines.counted_and_corrected import CountedAndCorrected
-from engines.same_documents import embedded, near_bm25, same_documents
+from engines.same_documents import assert_near_bm25, assert_same_documents, embedded
 from engines.shop import FIELDS, QUERIES, SYNTAX, documents
-from engines.web_documents import documents_come_and_go
+from engines.web_documents import check_documents_come_and_go
 from rankloop.cli.index import index as index_command
 from rankloop.cli.search import search as search_command
 from rankloop.engines import EngineAway, OpenSearch, Unsupported
@@ -73,7 +73,7 @@ FOUND = [*QUERIES, *SYNTAX, "genre:home", "released:2013-05..2014 -blue", "the"]
 
 @pytest.mark.parametrize("text", FOUND)
 def test_finds_what_the_embedded_index_finds(shop, index, text):
-    same_documents(shop, index, text)
+    assert_same_documents(shop, index, text)
 
 
 @pytest.mark.parametrize("match", ["any", "all"])
@@ -85,11 +85,11 @@ def test_filters_and_match(shop, index, match):
         {"price": (20, 20.5)},
         {"genre": []},
     ):
-        same_documents(shop, index, "red running coat", filters=filters, match=match)
+        assert_same_documents(shop, index, "red running coat", filters=filters, match=match)
 
 
 def test_order_is_that_of_bm25_with_weights(shop, index):
-    near_bm25(shop, index, least=0.95)
+    assert_near_bm25(shop, index, least=0.95)
 
 
 def test_pages_sorting_and_what_was_understood(shop):
@@ -477,7 +477,7 @@ def test_the_commands_fill_and_search_an_engine(opensearch, fresh, tmp_path):
 
 
 def test_a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch):
-    a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch)
+    check_a_file_of_queries(shop, tmp_path, monkeypatch)
 
 
 def test_an_alias_is_followed_when_it_is_switched(opensearch, fresh):
@@ -728,4 +728,4 @@ def test_a_node_is_killed_under_load(opensearch, fresh, monkeypatch):
 
 
 def test_documents_over_http_go_into_the_engine(served):
-    documents_come_and_go(served[0])
+    check_documents_come_and_go(served[0])

@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 import rankloop as rl
-from engines.batch_search import a_file_of_queries_becomes_a_run
+from engines.batch_search import check_a_file_of_queries
 from engines.counted_and_corrected import CountedAndCorrected
-from engines.same_documents import embedded, near_bm25, same_documents
+from engines.same_documents import assert_near_bm25, assert_same_documents, embedded
 from engines.shop import FIELDS, QUERIES, SYNTAX, documents
-from engines.web_documents import documents_come_and_go
+from engines.web_documents import check_documents_come_and_go
 from rankloop.cli import app
 from rankloop.engines import EngineAway, Solr, Unsupported
 from rankloop.engines.remote.address import Address
@@ -73,7 +73,7 @@ FOUND = [
 
 @pytest.mark.parametrize("text", FOUND)
 def test_finds_what_the_embedded_index_finds(shop, index, text):
-    same_documents(shop, index, text)
+    assert_same_documents(shop, index, text)
 
 
 def test_filters_order_and_pages(shop, index):
@@ -83,8 +83,8 @@ def test_filters_order_and_pages(shop, index):
         {"price": (20, 30)},
     ):
         for match in ("any", "all"):
-            same_documents(shop, index, "red running coat", filters=filters, match=match)
-    near_bm25(shop, index, least=0.9)
+            assert_same_documents(shop, index, "red running coat", filters=filters, match=match)
+    assert_near_bm25(shop, index, least=0.9)
     whole = shop.retrieve("red", 30)
     assert whole.ids == shop.retrieve("red", 15).ids + shop.retrieve("red", 15, offset=15).ids
     assert whole.understood in ("red in title, body", "red in body, title")
@@ -240,7 +240,7 @@ def test_a_pipeline_ranks_over_the_collection(shop):
 
 
 def test_a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch):
-    a_file_of_queries_becomes_a_run(shop, tmp_path, monkeypatch)
+    check_a_file_of_queries(shop, tmp_path, monkeypatch)
 
 
 def test_away_and_absent(solr):
@@ -253,7 +253,7 @@ def test_away_and_absent(solr):
 def test_documents_over_http_go_into_the_collection(shop, tmp_path):
     settings = Config(index=str(shop.address), folder=tmp_path / "serve", admin_token=TOKEN)
     with Service.open(settings) as service, on_a_port(service) as client:
-        documents_come_and_go(client)
+        check_documents_come_and_go(client)
 
 
 def test_a_past_log_teaches_the_collection(shop, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from engines.shop import FIELDS, documents
 from rankloop.engines import OpenSearch
 from serve.postgres_server import Postgres, postgres_programs
-from serve.two_services import are_one_service
+from serve.two_services import check_one_service
 
 pytest.importorskip("psycopg", reason="no psycopg; install rankloop[postgres]")
 
@@ -27,6 +27,6 @@ def test_two_processes_are_one_service(opensearch, postgres, tmp_path):
     engine = OpenSearch.create(address, {name: kind for name, kind in FIELDS.items() if name != "look"})
     try:
         engine.add({key: one[key] for key in one if key != "look"} for one in documents())
-        are_one_service(tmp_path, postgres.database(), address)
+        check_one_service(tmp_path, postgres.database(), address)
     finally:
         engine.client.call("DELETE", engine.client.index())

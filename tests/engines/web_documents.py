@@ -3,7 +3,7 @@
 from serve.running import ADMIN
 
 
-def documents_come_and_go(client):
+def check_documents_come_and_go(client):
     put = {
         "documents": [{"id": "web-1", "title": "purple umbrella", "price": 5}, {"id": "web-2", "price": "x"}]
     }

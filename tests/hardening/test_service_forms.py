@@ -125,7 +125,7 @@ def test_strange_values_are_an_answer(client, ours, path):
     every = [(name, value) for name in names for value in STRANGE.values()]
     step = max(1, 10 // FULL)
     for name, value in every[CHANGES.index(path) % step :: step]:
-        send(client, path, ours | {name: value})
+        check_answer(client, path, ours | {name: value})
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_strange_values_are_an_answer(client, ours, path):
     ],
 )
 def test_values_that_were_a_500(client, ours, path, name, value):
-    send(client, path, ours | {name: STRANGE[value]})
+    check_answer(client, path, ours | {name: STRANGE[value]})
 
 
 def test_zero_characters_are_a_sentence_with_every_database(tmp_path, database):
@@ -162,7 +162,7 @@ def test_zero_characters_are_a_sentence_with_every_database(tmp_path, database):
             assert client.post(path, json=body, headers=ADMIN).status_code < 500, path
 
 
-def send(client, path, fields):
+def check_answer(client, path, fields):
     TRIED["forms with strange values without a server error"] += 1
     usual = dict(list(USUAL.items())[:17])  # a form has at most 20 fields
     answer = client.post(path, data=usual | fields)

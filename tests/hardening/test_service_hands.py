@@ -120,10 +120,10 @@ async def nobody():
 
 
 def test_other_address_ranges_are_not_locked_out():
-    asyncio.run(locked_out_alone())
+    asyncio.run(check_locked_out_alone())
 
 
-async def locked_out_alone():
+async def check_locked_out_alone():
     wrong, ann = WrongTokens(clients=100), User("ann", "judge")
 
     async def right():

@@ -93,7 +93,7 @@ PAIRS = Pairs(BETTER[APART], WORSE[APART], RNG.uniform(size=APART.sum()), RNG.un
 @pytest.mark.parametrize("kind", SCORES)
 def test_equal_to_the_cpu(name, kind):
     weights = {} if kind == "tied" else {"weight": WEIGHT, "query_weight": QUERY_WEIGHT}
-    hold_equal(name, kind, weights)
+    assert_equal_to_the_cpu(name, kind, weights)
 
 
 @needs_kernels
@@ -101,10 +101,10 @@ def test_equal_to_the_cpu(name, kind):
 @pytest.mark.parametrize("kind", SCORES)
 def test_explicit_pairs_equal_to_the_cpu(name, kind):
     weights = {} if kind == "tied" else {"weight": WEIGHT, "query_weight": QUERY_WEIGHT}
-    hold_equal(name, kind, {"pairs": PAIRS, **weights})
+    assert_equal_to_the_cpu(name, kind, {"pairs": PAIRS, **weights})
 
 
-def hold_equal(name, kind, given):
+def assert_equal_to_the_cpu(name, kind, given):
     one, scores = loss(name), SCORES[kind]
     wanted = one(scores, LABELS, OFFSETS, **given)
     made = device_loss(one, torch.tensor(scores, device=DEVICE), LABELS, OFFSETS, **given)

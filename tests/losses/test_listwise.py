@@ -36,7 +36,7 @@ from rankloop.losses.kernels.draws import gumbel_draws
 from strategies import ragged_lists
 
 
-def one_by_one(value, lists, loss, rel=1e-9):
+def assert_one_by_one(value, lists, loss, rel=1e-9):
     """The loss of every list that has two labels, against a plain function of its scores and labels."""
     scores, labels, offsets = lists
     result = loss(scores, labels, offsets)
@@ -80,7 +80,7 @@ def test_sigmoid_cross_entropy(lists):
             v / 4 * math.log(p) + (1 - v / 4) * math.log(1 - p) for v, p in zip(y, chances, strict=True)
         )
 
-    one_by_one(value, lists, SigmoidCrossEntropy(max_label=4))
+    assert_one_by_one(value, lists, SigmoidCrossEntropy(max_label=4))
 
 
 def test_sigmoid_cross_entropy_of_a_call_without_a_relevant_document():
@@ -104,23 +104,25 @@ def test_ordinal(lists):
                 total -= math.log(p if label >= k else 1 - p)
         return total
 
-    one_by_one(value, lists, Ordinal(max_label=4))
-    one_by_one(value, lists, Ordinal(thresholds=(-1.5, -0.5, 0.5, 1.5)))
+    assert_one_by_one(value, lists, Ordinal(max_label=4))
+    assert_one_by_one(value, lists, Ordinal(thresholds=(-1.5, -0.5, 0.5, 1.5)))
 
 
 @given(ragged_lists())
 def test_softmax_and_listnet(lists):
-    one_by_one(lambda s, y: sum(v * (log_sum(s) - a) for a, v in zip(s, y, strict=True)), lists, Softmax())
+    assert_one_by_one(
+        lambda s, y: sum(v * (log_sum(s) - a) for a, v in zip(s, y, strict=True)), lists, Softmax()
+    )
 
     def listnet(s, y):
         return sum(math.exp(v - log_sum(y)) * (log_sum(s) - a) for a, v in zip(s, y, strict=True))
 
-    one_by_one(listnet, lists, ListNet())
+    assert_one_by_one(listnet, lists, ListNet())
 
     def by_gains(s, y):
         return sum(gain(v) / sum(map(gain, y)) * (log_sum(s) - a) for a, v in zip(s, y, strict=True))
 
-    one_by_one(by_gains, lists, ListNet(target="gains"))
+    assert_one_by_one(by_gains, lists, ListNet(target="gains"))
 
 
 def test_xendcg_draws_targets_between_gain_and_gain_plus_one():
@@ -143,10 +145,10 @@ def test_listmle_without_ties_is_the_likelihood_of_the_order(lists):
         n = len(s)
         return sum(alpha(r, n) * (log_sum([s[i] for i in order[r:]]) - s[order[r]]) for r in range(n))
 
-    one_by_one(value, (scores, labels, offsets), ListMLE())
-    one_by_one(value, (scores, labels, offsets), ListMLE(ties="random"))
+    assert_one_by_one(value, (scores, labels, offsets), ListMLE())
+    assert_one_by_one(value, (scores, labels, offsets), ListMLE(ties="random"))
     paper = lambda s, y: value(s, y, lambda r, n: (2 ** (n - r - 1) - 1) / (2 ** (n - 1) - 1))  # noqa: E731
-    one_by_one(paper, (scores, labels, offsets), PListMLE())
+    assert_one_by_one(paper, (scores, labels, offsets), PListMLE())
 
 
 def mean_over_orders(s, y, weight, alpha):
@@ -233,7 +235,7 @@ def test_unique_softmax(lists):
             for i in range(len(s))
         )
 
-    one_by_one(value, lists, UniqueSoftmax())
+    assert_one_by_one(value, lists, UniqueSoftmax())
 
 
 @given(ragged_lists())
@@ -245,7 +247,7 @@ def test_infonce(lists):
             if y[i] > 0
         )
 
-    one_by_one(value, lists, InfoNCE(temperature=0.5))
+    assert_one_by_one(value, lists, InfoNCE(temperature=0.5))
 
 
 def test_infonce_in_a_batch_is_the_softmax_of_its_rows():
@@ -270,7 +272,7 @@ def triplets(negative):
 
 @given(ragged_lists())
 def test_triplet(lists):
-    one_by_one(triplets(lambda lower, own: max(lower)), lists, Triplet())
+    assert_one_by_one(triplets(lambda lower, own: max(lower)), lists, Triplet())
 
 
 @settings(max_examples=15)
@@ -279,7 +281,7 @@ def test_triplet_with_semihard_negatives(lists):
     def nearest_below(lower, own):
         return max((score for score in lower if score < own), default=min(lower))
 
-    one_by_one(triplets(nearest_below), lists, Triplet(negative="semihard"))
+    assert_one_by_one(triplets(nearest_below), lists, Triplet(negative="semihard"))
 
 
 @pytest.mark.parametrize("one", [ApproxNDCG(), ApproxAP(), ApproxMRR(), NeuralNDCG(), PiRank(), PiRank(k=3)])
@@ -306,9 +308,9 @@ def test_smooth_ranks(lists):
         parts = [1 - smooth_rank(s, i, tau, hits) / smooth_rank(s, i, tau) for i in range(len(s)) if hits[i]]
         return sum(parts) / len(parts) if parts else 0.0
 
-    one_by_one(ndcg, lists, ApproxNDCG(temperature=tau))
-    one_by_one(mrr, lists, ApproxMRR(temperature=tau))
-    one_by_one(ap, lists, ApproxAP(temperature=tau))
+    assert_one_by_one(ndcg, lists, ApproxNDCG(temperature=tau))
+    assert_one_by_one(mrr, lists, ApproxMRR(temperature=tau))
+    assert_one_by_one(ap, lists, ApproxAP(temperature=tau))
 
 
 def soft_sort(s, tau):
@@ -334,16 +336,16 @@ def soft_ndcg(s, y, tau, k=None, scaled=False):
 @settings(max_examples=25)
 @given(ragged_lists(max_length=8))
 def test_neural_sort(lists):
-    one_by_one(lambda s, y: soft_ndcg(s, y, 0.8), lists, PiRank(temperature=0.8))
-    one_by_one(lambda s, y: soft_ndcg(s, y, 0.8, k=2), lists, PiRank(temperature=0.8, k=2))
+    assert_one_by_one(lambda s, y: soft_ndcg(s, y, 0.8), lists, PiRank(temperature=0.8))
+    assert_one_by_one(lambda s, y: soft_ndcg(s, y, 0.8, k=2), lists, PiRank(temperature=0.8, k=2))
 
 
 @settings(max_examples=15, deadline=None)
 @given(ragged_lists(max_lists=2, max_length=8))
 def test_neural_ndcg_is_the_sort_scaled_until_nothing_moves(lists):
-    one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, scaled=True), lists, NeuralNDCG(2.0, tolerance=1e-10))
+    assert_one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, scaled=True), lists, NeuralNDCG(2.0, tolerance=1e-10))
     cut = NeuralNDCG(2.0, k=2, tolerance=1e-10)
-    one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, 2, scaled=True), lists, cut)
+    assert_one_by_one(lambda s, y: soft_ndcg(s, y, 2.0, 2, scaled=True), lists, cut)
 
 
 @pytest.mark.parametrize(("n", "tau"), [(6, 0.3), (12, 1.0), (40, 1.0), (40, 3.0)])

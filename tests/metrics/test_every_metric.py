@@ -253,10 +253,10 @@ def inputs(name, labels):
 def test_it_is_its_slow_twin_over_all_tie_breaks(name, ties, data, k):
     scores, labels, offsets = data
     made = getattr(metrics, name)(scores, labels, offsets, **options(name, k, ties), **inputs(name, labels))
-    compare(made, name, data, k, ties)
+    assert_as_twin(made, name, data, k, ties)
 
 
-def compare(made, name, data, k, ties="average", weight=None, pools=None):
+def assert_as_twin(made, name, data, k, ties="average", weight=None, pools=None):
     """The values of a metric with those of its slow twin, list by list."""
     scores, labels, offsets = data
     weight = np.ones(len(labels)) if weight is None else weight
@@ -275,7 +275,7 @@ def test_item_weights_multiply_gains(name, data, k, draw):
         draw.draw(st.lists(st.sampled_from([0, 0.25, 0.5, 1]), min_size=len(labels), max_size=len(labels)))
     )
     made = getattr(metrics, name)(scores, labels, offsets, weight=weight, **options(name, k, "average"))
-    compare(made, name, data, k, weight=weight)
+    assert_as_twin(made, name, data, k, weight=weight)
 
 
 @pytest.mark.parametrize("name", POOLED)
@@ -292,7 +292,7 @@ def test_judged_documents_that_were_not_retrieved_count(name, data, k, draw):
         scores, labels, offsets,
         pool_labels=np.concatenate(pools), pool_offsets=pool_offsets, **options(name, k, "average"),
     )  # fmt: skip
-    compare(made, name, data, k, pools=pools)
+    assert_as_twin(made, name, data, k, pools=pools)
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -63,12 +63,12 @@ class World:
         return made
 
 
-def compare(found, estimator, given):
+def assert_as_obp(found, estimator, given):
     """The values to ten digits."""
     assert found.value == pytest.approx(estimator.estimate_policy_value(**given), rel=RTOL)
 
 
-def compare_intervals(found, estimator, given, *, normalised=False):
+def assert_same_interval(found, estimator, given, *, normalised=False):
     """The ends of the intervals to a tenth of their width: the bootstrap has 1,000 draws."""
     if normalised:
         old, new = (value for name, value in given.items() if "pscore" in name)
@@ -110,15 +110,15 @@ def test_slates(seed, k, normalised):
     }
     for method, (kind, chances) in kinds.items():
         found = slate(world.log, world.target, method=method, **own)
-        compare(found, kind(len_list=k), world.slates | chances)
+        assert_as_obp(found, kind(len_list=k), world.slates | chances)
         if seed == 0:
-            compare_intervals(found, kind(len_list=k), world.slates | chances, normalised=normalised)
+            assert_same_interval(found, kind(len_list=k), world.slates | chances, normalised=normalised)
     # By each impression alone: the chance that a document is at a rank.
     old, new = (policy.marginal(world.log, samples=4000) for policy in world.policies)
     kind = ope.SelfNormalizedSlateIndependentIPS if normalised else ope.SlateIndependentIPS
     found = slate(world.log, new, logged=old, method="independent", self_normalised=normalised)
     chances = {"pscore_item_position": old, "evaluation_policy_pscore_item_position": new}
-    compare(found, kind(len_list=k), world.slates | chances)
+    assert_as_obp(found, kind(len_list=k), world.slates | chances)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -140,7 +140,7 @@ def test_cascade_doubly_robust(seed, k):
         world.log, world.target, logged=world.logged, method="cascade_dr",
         baseline=(world.guess[world.shown.ravel()], mean),
     )  # fmt: skip
-    compare(found, estimator, given)
+    assert_as_obp(found, estimator, given)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -79,7 +79,7 @@ def test_names_are_text(plot):
     values=st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=5, max_size=5),
 )
 def test_any_text_and_any_number(plot, names, values):
-    parsed(MAKE[plot](names, np.array(values[: len(names)])).at(360))
+    assert parsed(MAKE[plot](names, np.array(values[: len(names)])).at(360)).tag == SVG + "svg"
 
 
 @pytest.mark.parametrize("plot", PLOTS)

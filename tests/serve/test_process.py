@@ -275,5 +275,5 @@ def test_the_only_process_takes_all_that_wait():
         found.listen(20)
         for _ in range(6):
             open_ones.enter_context(socket.create_connection(found.getsockname(), timeout=5))
-        for _ in range(6):
-            open_ones.enter_context(found.accept()[0])
+        taken = [open_ones.enter_context(found.accept()[0]) for _ in range(6)]
+        assert len({one.getpeername() for one in taken}) == 6

@@ -225,8 +225,8 @@ def test_filters_as_the_index_takes_them():
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=5))
 def test_what_is_stored_can_be_sent(value):
-    json.dumps(json_value(value), allow_nan=False).encode()
-    json.dumps(
+    assert json.dumps(json_value(value), allow_nan=False).encode()
+    assert json.dumps(
         json_value({"\ud800": [value, "\ud800", object]}), allow_nan=False, ensure_ascii=False
     ).encode()
 

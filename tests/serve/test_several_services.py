@@ -14,7 +14,7 @@ from rankloop.serve.learning.run import learn_once
 from rankloop.serve.models.shared_files import SharedFiles
 from rankloop.serve.secret import SECRET_VARIABLE
 from serve.running import TOKEN, another, config, make_index, on_a_port, wait_until
-from serve.two_services import are_one_service
+from serve.two_services import check_one_service
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def pair(stack, both, **others):
 def test_two_processes_are_one_service(tmp_path, postgres):
     """Started together, promoted, compared, killed with -9 under load, and started again."""
     make_index(tmp_path)
-    are_one_service(tmp_path, postgres.database(), "shop.index")
+    check_one_service(tmp_path, postgres.database(), "shop.index")
 
 
 def test_one_key_for_all(both, tmp_path):

@@ -14,7 +14,7 @@ from serve.running import ADMIN, TOKEN, wait_until
 from serve.test_process import Visitors, process
 
 
-def are_one_service(folder, database, index):
+def check_one_service(folder, database, index):
     """Same versions, arms and logins; what one takes or promotes the other knows; either may be killed."""
     for name in ("one", "two"):
         (folder / f"{name}.toml").write_text(
