@@ -154,6 +154,30 @@ def test_every_number_is_what_python_makes_of_it(tmp_path_factory, text):
     assert read_svmlight(path).X.view(np.uint32).tolist() == [[np.float32(want).view(np.uint32)] * 2]
 
 
+@pytest.mark.parametrize("sign", ["", "-", "+"])
+def test_plain_numbers_of_every_length_with_the_point_at_every_place(read, sign):
+    digits = "98765432101234567890123"
+    texts = [sign + digits[:size] for size in range(1, len(digits))]
+    texts += [text[:at] + "." + text[at:] for text in texts for at in range(len(sign), len(text) + 1)]
+    tokens = " ".join(f"{column}:{text}" for column, text in enumerate(texts, 1))
+    for end in (" \n", "\n", "\r\n", "\t\n", "#docid = d\n"):
+        got = read(f"1 qid:1 {tokens}{end}").X[0]
+        assert got.tolist() == [np.float32(naive_number(text.encode())) for text in texts]
+
+
+@pytest.mark.parametrize("label", ["1", "1.", ".5", "+1", "0.25", "1234567", "1234567.5", "0.1234567", "1e1"])
+def test_a_label_of_any_length_before_which_the_file_has_no_byte(read, label):
+    data = read(f"{label} qid:1 1:2\n{label} qid:1 1:3\n")
+    assert data.y.tolist() == [np.float32(label)] * 2
+    assert data.X.tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize("odd", ["1\x0b2", "1.2.3", ".", "-", "+.", "--1", "1-", "1,5", "0x1", "١"])
+def test_what_looks_like_a_number_is_refused(read, odd):
+    with pytest.raises(ValueError, match="line 2"):
+        read(f"1 qid:1 1:1\n1 qid:1 1:{odd} 2:1\n")
+
+
 TOKENS = ["1:1", "2:0.25", "3:-1.5e-3", "4:NULL", "70:9", "12:12345678.5", "5:0.1234567890123456789"]
 valid_line = st.builds(
     lambda label, qid, tokens, tail: " ".join([label, f"qid:{qid}", *tokens]) + tail,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankloop._arrays import Bytes, Ints, Singles
 from rankloop._jit import kernel, part
-from rankloop.data.svmlight.number_kernel import FLOAT32_END, byte, is_end, load, number
+from rankloop.data.svmlight.number_kernel import FLOAT32_END, address, byte, is_end, load, long_number, number
 
 __all__ = [
     "BAD_LABEL",
@@ -39,7 +39,7 @@ _FIVE_BYTES = np.uint64(0xFFFFFFFFFF)
 
 
 @part
-def qid_span(text: Bytes, at: int) -> tuple[int, int]:
+def qid_span(text: int, at: int) -> tuple[int, int]:
     """The end and the size of the id of `qid:ID` at `at`; a size of -1 where there is none."""
     if load(text, at) & np.uint64(0xFFFFFFFF) != np.uint64(0x3A646971):
         return at, -1
@@ -52,7 +52,7 @@ def qid_span(text: Bytes, at: int) -> tuple[int, int]:
 
 @kernel
 def parse_lines(
-    text: Bytes,
+    letters: Bytes,
     at: int,
     stop: int,
     base: int,
@@ -76,6 +76,7 @@ def parse_lines(
     place reached, the numbers of rows, lines, runs and odd values, the features of the widest row, and the
     place and column of a fault. Parsing stops between two lines; the reason is returned.
     """
+    text = address(letters)
     capacity, width = X.shape
     row = lines = n_runs = n_odd = widest = 0
     reason, place, column = DONE, -1, -1
@@ -107,6 +108,8 @@ def parse_lines(
             # A number; where the fast parser is not sure of the last bit, its place is noted for Python.
             place = at
             value, at, sure = number(text, at)
+            if not sure:
+                value, at, sure = long_number(text, place)
             if not sure:
                 if n_odd == len(odd):
                     reason = FULL
@@ -218,12 +221,13 @@ def parse_lines(
 
 
 @kernel
-def find_comments(text: Bytes, documents: Ints, rows: int) -> None:
+def find_comments(letters: Bytes, documents: Ints, rows: int) -> None:
     """Narrow the start and stop of each comment to its docid, and find the text of the query behind it.
 
     A comment is `# ID<TAB>words of the query`, or has `docid = ID` in it. Columns 0 and 1 get the start and
     stop of the id, 2 and 3 those of the query's text; 0 and 0 where there is none.
     """
+    text = address(letters)
     for row in range(rows):
         start, stop = documents[row, 0], documents[row, 1]
         for column in range(4):
