@@ -195,6 +195,14 @@ DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "one relevant, 60": lambda: one_relevant(60, 15),
     "one relevant, 200": lambda: one_relevant(200, 30),
     "webis": webis,
+    "steps, 6": made(makers.steps, 6),
+    "within, 6": made(makers.within, 6),
+    "linear, 6": made(makers.linear, 6),
+    "counts, 6": made(makers.counts, 6),
+    "sparse, 100 queries": lambda: sparse(100, 100, 0.08, 0.2, 0.8),
+    "sparse, 120 queries": lambda: sparse(120, 150, 0.05, 0.4, 1.0),
+    "sparse, 180 queries": lambda: sparse(180, 200, 0.04, 0.15, 1.0),
+    "one relevant, 100": lambda: one_relevant(100, 20),
 }
 REPORTING: dict[str, Callable[[], Fixed]] = {
     "additive": made(makers.additive, 5),

@@ -15,6 +15,7 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.metrics import Metric
 from rankloop.rankers.auto.known_settings import known_settings
+from rankloop.rankers.base.next_setting import next_setting, places, separation
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.paired import behind
 from rankloop.rankers.base.ranker import Ranker
@@ -23,10 +24,10 @@ from rankloop.rankers.study import Study, Trial
 __all__ = ["Range", "check_space", "fitted_with", "new_study", "next_trial", "silent", "suggest", "tune"]
 
 Range = Sequence[Any] | Mapping[str, Any]
-STARTUP = 10  # trials, of known or random settings, before any is drawn near the best
+STARTUP = 8  # trials, of known or random settings, before any is chosen by those before it
 HOPELESS = 2.0  # standard errors behind the best on the queries so far, from which on a trial is pruned
 NEAR = 0.25  # of the steps of a grid with one place for each trial so far: what is so near was tried
-AGAIN = 10  # draws near the best that were all tried, after which any setting that was not is taken
+AGAIN = 10  # draws that were all nearly tried, after which any setting that was not is taken
 _TABLE = ("low", "high", "log", "step")
 
 
@@ -43,11 +44,12 @@ def tune(
     prune: bool = True,
     seed: int = 0,
 ) -> Study:
-    """Search parameters by Optuna's TPE (Akiba et al., 2019); each trial is cross-validated by queries.
+    """Search parameters by expected improvement (Jones et al., 1998), cross-validated by whole queries.
 
     The first trials are the parameters of `ranker` itself and settings that were good on other data, moved
-    into the ranges; then parameters are drawn together, near the best of the trials so far. No setting is
-    tried twice: a small space may be exhausted before the last of the `trials`.
+    into the ranges, and where there are few of these random ones; then each is the setting from which a
+    Gaussian process of the trials so far expects most. No setting is tried twice: a small space may be
+    exhausted before the last of the `trials`.
 
     `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
@@ -144,8 +146,8 @@ def _hopeless(each: Sequence[Floats], best: Sequence[Floats]) -> bool:
 def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int) -> Any:
     """A study of Optuna that starts with the parameters of the ranker and with settings known to be good."""
     optuna = require("optuna", "trees")
-    sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=STARTUP)
-    study = optuna.create_study(direction="maximize", sampler=sampler)
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=seed))
+    study.set_user_attr("seed", seed)
     ranges = {name: _checked(name, range_) for name, range_ in space.items()}
     for start in known_settings(type(ranker).__mro__, ranker.get_params(), ranges):
         study.enqueue_trial(start)
@@ -157,40 +159,58 @@ def next_trial(
 ) -> tuple[Any, dict[str, Any]] | None:
     """A trial of Optuna and its parameters, which were not tried; None where all were.
 
-    Near the best Optuna draws what it knows, again and again: a setting that was tried, or is nearly one that
-    was, is drawn again.
+    A setting that was tried, or is nearly one that was, is drawn again.
     """
     optuna = require("optuna", "trees")
+    ranges = {name: _checked(name, range_) for name, range_ in space.items()}
+    before = places([_numbered(one, ranges) for one in tried], ranges)
     near = NEAR * max(len(tried), 1) ** (-1 / len(space))
-    usual = study.sampler
-    try:
-        for draw in range(10 * AGAIN):
-            if draw == AGAIN:
-                study.sampler = optuna.samplers.RandomSampler(seed=len(study.trials))
-            given = bool(study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)))
-            trial = study.ask()
-            params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
-            apart = min((_distance(params, one, space) for one in tried), default=1.0)
-            if apart > (0.0 if given or draw >= AGAIN else near):
-                return trial, params
-            study.tell(trial, state=optuna.trial.TrialState.FAIL)
-    finally:
-        study.sampler = usual
+    for draw in range(10 * AGAIN):
+        given = bool(study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,)))
+        if not given and draw < AGAIN:
+            _enqueue_best(study, ranges, near)
+        trial = study.ask()
+        params = {name: suggest(trial, name, range_) for name, range_ in space.items()}
+        new = places([_numbered(params, ranges)], ranges)
+        apart = separation(new, before, ranges).max(axis=2).min(initial=1.0)
+        if apart > (0.0 if given or draw >= AGAIN else near):
+            return trial, params
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
     return None
 
 
-def _distance(one: Mapping[str, Any], other: Mapping[str, Any], space: Mapping[str, Range]) -> float:
-    """The largest difference of a parameter, as a share of its range; 1 where choices differ."""
-    found = 0.0
-    for name, range_ in space.items():
-        ends = _checked(name, range_)
-        if isinstance(ends, list):
-            found = max(found, float(one[name] != other[name] or type(one[name]) is not type(other[name])))
-        elif one[name] != other[name]:
-            places = [ends["low"], ends["high"], one[name], other[name]]
-            low, high, a, b = (np.log(place) if ends.get("log") else place for place in places)
-            found = max(found, float(abs(a - b) / (high - low)))
-    return found
+def _enqueue_best(study: Any, ranges: Mapping[str, Any], near: float) -> None:
+    """Have the next trial be what the trials so far promise most of; with few trials, a random one.
+
+    A pruned trial counts by its difference from the best on the folds that it had, one that still runs as
+    the mean of the others.
+    """
+    state = require("optuna", "trees").trial.TrialState
+    trials = study.get_trials(deepcopy=False, states=(state.COMPLETE, state.PRUNED, state.RUNNING))
+    done = [one for one in trials if one.state == state.COMPLETE]
+    if len(trials) < STARTUP or not done:
+        return
+    best = max(done, key=lambda one: one.value)
+    values = np.full(len(trials), np.nan)
+    for at, one in enumerate(trials):
+        if one.state == state.COMPLETE:
+            values[at] = one.value
+        elif one.state == state.PRUNED:
+            ahead = best.intermediate_values[one.last_step] - one.intermediate_values[one.last_step]
+            values[at] = best.value - ahead
+    values[np.isnan(values)] = np.nanmean(values)
+    rng = np.random.default_rng([study.user_attrs["seed"], len(study.trials)])
+    study.enqueue_trial(next_setting([one.params for one in trials], values, ranges, near, rng))
+
+
+def _numbered(params: Mapping[str, Any], ranges: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters with the number of each choice."""
+    return {
+        name: next(at for at, choice in enumerate(range_) if choice is params[name])
+        if isinstance(range_, list)
+        else params[name]
+        for name, range_ in ranges.items()
+    }
 
 
 def suggest(trial: Any, name: str, range_: Range) -> Any:
