@@ -8,10 +8,8 @@ from rankloop._arrays import Floats
 __all__ = ["expected_improvement"]
 
 MODELS = 32  # drawn length scales and noises, weighed by how well they explain the values
-LENGTH, SPREAD = (
-    0.5,
-    0.7,
-)  # of a range: the length scale over which values change, and its spread as a logarithm
+LENGTH = 0.8  # of a range: the length scale over which values change
+SPREAD = 0.7  # of the logarithm of the length scales that are drawn
 NOISE = 0.1  # of the variance: what neighbours differ by
 ALONE = 0.8  # of the variance comes from each parameter alone, the rest from all together
 LOWEST = 2.0  # times the distance of the best from the median: how far below the median a value counts
