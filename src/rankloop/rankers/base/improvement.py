@@ -56,8 +56,8 @@ def expected_improvement(apart: Floats, values: Floats, reach: Floats, rng: np.r
 def _covariance(apart: Floats, length: Floats) -> Floats:
     """Matérn's with 5/2, of each parameter alone and of all."""
     scaled = np.sqrt(5.0) * apart / length
-    together: Floats = (1 - ALONE) * _matern(np.sqrt((scaled**2).sum(axis=-1)))
-    return together + ALONE * _matern(scaled).mean(axis=-1)
+    alone: Floats = _matern(scaled).mean(axis=-1)
+    return ALONE * alone + (1 - ALONE) * _matern(np.sqrt((scaled**2).sum(axis=-1)))
 
 
 def _matern(r: Floats) -> Floats:
