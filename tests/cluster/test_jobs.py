@@ -1,5 +1,6 @@
 """Jobs on shards give what one process gives on the whole, also when a worker is killed under them."""
 
+import json
 import os
 import signal
 import threading
@@ -277,6 +278,20 @@ def test_a_study_goes_on_where_it_ended(shards, tmp_path, monkeypatch):
         cluster.tune(RankSVM(), SPACE, shards, folds=9)
     monkeypatch.setattr(tuning, "over", lambda task, inputs, **options: [task(one) for one in inputs])
     assert resumed.to_dict() == cluster.tune(RankSVM(), SPACE, shards, trials=5, **how).to_dict()
+
+
+def test_kept_results_of_other_settings_are_not_taken(shards, tmp_path, monkeypatch):
+    """Another version of rankloop may choose other settings after the same start."""
+    pytest.importorskip("optuna")
+    monkeypatch.setattr(tuning, "over", lambda task, inputs, **options: [task(one) for one in inputs])
+    how = {"folds": 2, "at_once": 2, "trials": 4}
+    fresh = cluster.tune(RankSVM(), SPACE, shards, checkpoint=tmp_path / "study", **how)
+    store = tuning.Store(tmp_path / "study")
+    state = json.loads(store.read("study.json"))
+    state["trials"][2] = {"params": "{'C': 0.5}", "values": [9.0, 9.0]}
+    store.write("study.json", json.dumps(state).encode())
+    again = cluster.tune(RankSVM(), SPACE, shards, checkpoint=tmp_path / "study", **how)
+    assert again.to_dict() == fresh.to_dict()
 
 
 @pytest.fixture

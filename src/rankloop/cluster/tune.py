@@ -134,9 +134,10 @@ class _Kept:
             self.trials = state["trials"]
 
     def values(self, first: int, params: list[dict[str, Any]]) -> list[list[float]] | None:
-        """The results of the trials from `first` on, where all are known."""
+        """The results of the trials from `first` on, where all are known and have these settings."""
         known = self.trials[first : first + len(params)]
-        return [one["values"] for one in known] if len(known) == len(params) else None
+        same = [one["params"] for one in known] == [repr(one) for one in params]
+        return [one["values"] for one in known] if same else None
 
     def add(self, first: int, params: list[dict[str, Any]], values: list[list[float]]) -> None:
         self.trials[first:] = [
