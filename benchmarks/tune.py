@@ -5,7 +5,7 @@
 
 The goal: after n trials, what random search needs 2 n for. Both search the same ranges of LambdaMART by the
 same three folds of whole queries, and a trial is a trial also where `tune` prunes it. Every parameter is
-rounded to a grid, so that seeds share fits; `--fits` keeps them in a file (.npz). The sampler and the known
+rounded to a grid, so that seeds share fits; `--fits` keeps them in a file (.npz). The model and the known
 good settings of `tune` were chosen on the sets of `--development`, which are not in the published table.
 """
 
@@ -197,10 +197,7 @@ DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "webis": webis,
     "steps, 6": made(makers.steps, 6),
     "within, 6": made(makers.within, 6),
-    "linear, 6": made(makers.linear, 6),
-    "counts, 6": made(makers.counts, 6),
     "sparse, 100 queries": lambda: sparse(100, 100, 0.08, 0.2, 0.8),
-    "sparse, 120 queries": lambda: sparse(120, 150, 0.05, 0.4, 1.0),
     "sparse, 180 queries": lambda: sparse(180, 200, 0.04, 0.15, 1.0),
     "one relevant, 100": lambda: one_relevant(100, 20),
 }

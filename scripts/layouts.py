@@ -113,7 +113,6 @@ LAYOUTS = {
         }
     ),
     "tune/sets": TUNE,
-    "tune/example": TUNE,
     "clicks/simulate": Layout(
         {
             "pages": "{pages}",
