@@ -16,8 +16,9 @@ from rankloop.rankers.auto import search as searching
 from rankloop.rankers.auto.bags import Folds
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, installed_backends, neighbours
 from rankloop.rankers.auto.division import divided
+from rankloop.rankers.auto.failures import told
 from rankloop.rankers.auto.mixture import _chosen as chosen
-from rankloop.rankers.auto.search import Tried, told
+from rankloop.rankers.auto.search import Tried
 from rankloop.rankers.auto.stack import stack
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.per_list import normalised

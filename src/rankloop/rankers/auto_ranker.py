@@ -17,9 +17,10 @@ from rankloop.metrics import metric as known
 from rankloop.rankers.auto.candidates import installed_backends
 from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.division import Division, divided
+from rankloop.rankers.auto.failures import told
 from rankloop.rankers.auto.mixture import LEAST, Mixture, mixture
 from rankloop.rankers.auto.screen import screened
-from rankloop.rankers.auto.search import Setting, Tried, affordable, search, told
+from rankloop.rankers.auto.search import Setting, Tried, affordable, search
 from rankloop.rankers.auto.view import ALL, View
 from rankloop.rankers.base.input import refuse_constant
 from rankloop.rankers.base.objective import Objective
@@ -98,16 +99,15 @@ class AutoRanker(Ranker):
         refuse_constant(train)
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
-        setting = Setting(self.metric, self.threads, self.seed, backends, self.fits, self.folds)
+        size = (self.folds, self.members, self.divisions)
+        setting = Setting(self.metric, self.threads, self.seed, backends, self.fits, *size)
         whole = divided(train, valid, self.seed)
         some = affordable(whole, clock, setting, ALL)
         seen = screened(some, clock, setting)
         over = affordable(whole, clock, setting, seen.view)
         same = over.sampled == some.sampled
         tried = search(over, clock, setting, seen.view, seen.tried if same else [])
-        found = mixture(
-            tried, over, clock, setting, members=self.members, folds=self.folds, divisions=self.divisions
-        )
+        found = mixture(tried, over, clock, setting)
         self.parts_ = [
             _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
             for bag, weight in zip(found.bags, found.stack.weights, strict=True)

@@ -16,17 +16,19 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.costs import larger, one_fold
+from rankloop.rankers.auto.costs import all_folds, larger, one_fold
 from rankloop.rankers.auto.division import Division
+from rankloop.rankers.auto.failures import told
 from rankloop.rankers.auto.view import ALL, View, missing_features, varying_features
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.paired import behind
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Setting", "Tried", "affordable", "fit_one", "least", "search", "told", "try_one"]
+__all__ = ["Setting", "Tried", "affordable", "fit_one", "least", "search", "try_one"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
+ENOUGH = 0.85  # of the time at most, where bags of the best need little
 MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
 FIRST = 0.25  # of the time, for the first candidate
 ONE = 0.1  # of the time, for one of the others
@@ -56,6 +58,8 @@ class Setting:
     backends: tuple[str, ...]
     fits: int | None
     folds: int = 4
+    members: int = 6
+    divisions: int = 3
     failures: list[tuple[str, str]] = field(default_factory=list)  # models, and why they could not be fitted
     ready: set[tuple[str, ...]] = field(default_factory=set)  # what was compiled and loaded
 
@@ -139,20 +143,6 @@ def search(
     return found
 
 
-def told(failures: Sequence[tuple[str, str]], most: int = 5) -> list[str]:
-    """A sentence for each cause, whatever the number of models that it kept from being fitted."""
-    causes: dict[str, list[str]] = {}
-    for model, cause in failures:
-        if model not in causes.setdefault(cause, []):
-            causes[cause].append(model)
-    lines = [f"{_such_as(models)} could not be fitted: {cause}" for cause, models in causes.items()]
-    return lines if len(lines) <= most else [*lines[:most], f"{len(lines) - most} more causes are left out"]
-
-
-def _such_as(models: Sequence[str]) -> str:
-    return models[0] if len(models) == 1 else f"{len(models)} models, such as {models[0]},"
-
-
 def _candidates(
     over: Division, setting: Setting, view: View, best: list[Candidate], found: list[Tried]
 ) -> Iterator[Candidate]:
@@ -197,14 +187,21 @@ def least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -
 
 
 def _share(clock: Clock, found: Sequence[Tried], over: Division, setting: Setting) -> float:
-    """Of the time, for trying: more where the rest would not suffice for the folds of the best.
+    """Of the time, for trying: more where the bags of the best need little of it.
 
-    Models of a sample are fitted again in any case.
+    More also where the rest would not suffice for their folds, but for models of a sample, which are fitted
+    again in any case.
     """
-    if over.sampled < 1 or not found:
-        return EXPLORE
     best = [one.seconds for one in found if not one.behind(found[0])]
-    one = one_fold(best, larger(over.everything, over.held, None))
+    if not found:
+        return EXPLORE
+    longer = larger(over.everything, over.held, over.fitted.n_documents if over.sampled < 1 else None)
+    needed = all_folds(best, longer, setting.members, setting.folds, setting.divisions)
+    if needed < (1 - EXPLORE) * clock.seconds:
+        return min(1 - needed / clock.seconds, ENOUGH)
+    if over.sampled < 1:
+        return EXPLORE
+    one = one_fold(best, longer)
     rest = min(clock.left, (1 - EXPLORE) * clock.seconds)
     return EXPLORE if (setting.folds - 1) * one < rest else MOSTLY
 
