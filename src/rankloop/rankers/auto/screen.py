@@ -91,7 +91,7 @@ def _tried(
     while one is not None and clock.until(UNTIL) > 0:
         if one.behind(max(found, key=lambda other: other.value)):
             return
-        gain = one.ranker.feature_importances_  # type: ignore[attr-defined] # it is a forest
+        gain = one.ranker.feature_importances_
         kept = np.argsort(-gain, kind="stable")[: len(columns) // RATIO]
         columns = columns[np.sort(kept[gain[kept] > 0])]
         if len(columns) < LEAST:
