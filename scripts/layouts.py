@@ -101,6 +101,7 @@ TUNE = Layout(
 
 LAYOUTS = {
     "auto/sets": AUTO,
+    "auto/webis": AUTO,
     "first_minutes/minutes": Layout(
         {
             "user": "{user}",

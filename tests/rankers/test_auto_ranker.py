@@ -16,8 +16,9 @@ from rankloop.rankers.auto import search as searching
 from rankloop.rankers.auto.bags import Folds
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, installed_backends, neighbours
 from rankloop.rankers.auto.division import divided
+from rankloop.rankers.auto.failures import told
 from rankloop.rankers.auto.mixture import _chosen as chosen
-from rankloop.rankers.auto.search import Tried, told
+from rankloop.rankers.auto.search import Tried
 from rankloop.rankers.auto.stack import stack
 from rankloop.rankers.auto.view import View, missing_features, varying_features
 from rankloop.rankers.base.per_list import normalised
@@ -190,6 +191,22 @@ def test_more_is_tried_where_the_best_take_too_long_for_folds(sets):
     assert share == searching.EXPLORE
     share = searching._share(clock.Clock(60), [tried(8.0, 0.0)] * 3 + quick, over, setting)
     assert share == searching.MOSTLY
+
+
+def test_more_is_tried_where_bags_need_little_time(sets):
+    """By hand: a fit of all documents takes 1.3 times their share; 8 folds of two models, 4 of two others."""
+    over = divided(*sets[:2], seed=0)
+    setting = searching.Setting("ndcg@10", 1, 0, ("lightgbm",), None, folds=4, members=2, divisions=2)
+    each = np.random.default_rng(0).random(30)
+
+    def share(seconds, count=5):
+        one = Tried(Candidate("trees"), None, 0.5, seconds, np.empty(0), each)
+        return searching._share(clock.Clock(1000), [one] * count, over, setting)
+
+    slower = 1.3 * over.everything.n_documents / over.fitted.n_documents
+    assert share(10.0) == pytest.approx(1 - slower * (4 * 4 + 2 * 4) * 10 / 1000)
+    assert share(0.001) == searching.ENOUGH
+    assert share(30.0) == searching.EXPLORE
 
 
 def test_the_first_model_leaves_time_for_others(sets, monkeypatch):

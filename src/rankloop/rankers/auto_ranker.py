@@ -17,9 +17,11 @@ from rankloop.metrics import metric as known
 from rankloop.rankers.auto.candidates import installed_backends
 from rankloop.rankers.auto.clock import Clock
 from rankloop.rankers.auto.division import Division, divided
+from rankloop.rankers.auto.failures import told
 from rankloop.rankers.auto.mixture import LEAST, Mixture, mixture
-from rankloop.rankers.auto.search import Setting, Tried, affordable, search, told
-from rankloop.rankers.auto.view import View
+from rankloop.rankers.auto.screen import screened
+from rankloop.rankers.auto.search import Setting, Tried, affordable, search
+from rankloop.rankers.auto.view import ALL, View
 from rankloop.rankers.base.input import refuse_constant
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.per_list import normalised
@@ -97,19 +99,23 @@ class AutoRanker(Ranker):
         refuse_constant(train)
         clock = Clock(60 * self.minutes)
         backends = installed_backends(self.backends)
-        setting = Setting(self.metric, self.threads, self.seed, backends, self.fits, self.folds)
-        over = affordable(divided(train, valid, self.seed), clock, setting)
-        tried = search(over, clock, setting)
-        found = mixture(
-            tried, over, clock, setting, members=self.members, folds=self.folds, divisions=self.divisions
-        )
+        size = (self.folds, self.members, self.divisions)
+        setting = Setting(self.metric, self.threads, self.seed, backends, self.fits, *size)
+        whole = divided(train, valid, self.seed)
+        some = affordable(whole, clock, setting, ALL)
+        seen = screened(some, clock, setting)
+        over = affordable(whole, clock, setting, seen.view)
+        same = over.sampled == some.sampled
+        tried = search(over, clock, setting, seen.view, seen.tried if same else [])
+        found = mixture(tried, over, clock, setting)
         self.parts_ = [
             _Part(bag.candidate.name, bag.candidate.view, float(weight), bag.rankers)
             for bag, weight in zip(found.bags, found.stack.weights, strict=True)
             if weight > LEAST
         ]
         self._record_unseen(found, over, valid)
-        self.reasons_ = self._why(tried, found, over, valid is not None, clock) + told(setting.failures)
+        why = self._why(tried, found, over, valid is not None, clock)
+        self.reasons_ = [*why, *([seen.reason] if seen.reason else []), *told(setting.failures)]
         self._rows = self._board(tried)
 
     def _record_unseen(self, found: Mixture, over: Division, valid: RankingDataset | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankloop._extras import require_modules
-from rankloop.rankers.auto.view import View
+from rankloop.rankers.auto.view import ALL, View
 from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Candidate", "first_candidates", "installed_backends", "neighbours"]
@@ -32,7 +32,7 @@ class Candidate:
 
     kind: str
     params: Mapping[str, Any] = field(default_factory=dict)
-    view: View = field(default_factory=View)
+    view: View = ALL
 
     @property
     def name(self) -> str:
@@ -104,10 +104,9 @@ def installed_backends(wanted: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def first_candidates(
-    backends: Sequence[str], by_query: View, missing: View, *, own_objectives: bool = True
+    backends: Sequence[str], by_query: View, missing: View, plain: View = ALL, *, own_objectives: bool = True
 ) -> list[Candidate]:
     """Known good settings, the most useful and cheapest first."""
-    plain = View()
 
     def trees(loss: str, view: View = plain, backend: str = "lightgbm", **params: Any) -> Candidate:
         return Candidate("trees", {"backend": backend, "loss": loss, **params}, view)

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from rankloop._arrays import Ints
 from rankloop.data import RankingDataset
 
-__all__ = ["SAFETY", "larger", "one_fold"]
+__all__ = ["BAGGED", "SAFETY", "all_folds", "larger", "one_fold"]
 
+BAGGED = 2  # times as many members are bagged as are kept
 SAFETY = 1.3  # how much longer a fit may take than it did before
 TOGETHER = 3  # members that have time for all folds, of twice as many, or there are fewer folds or none
 
@@ -23,3 +24,9 @@ def larger(everything: RankingDataset, held: Ints, explored: int | None) -> floa
 def one_fold(seconds: Sequence[float], longer: float) -> float:
     """Seconds of one fold of the quickest of the best; `seconds` of what was tried, best first."""
     return longer * sum(sorted(seconds[: 2 * TOGETHER])[:TOGETHER])
+
+
+def all_folds(seconds: Sequence[float], longer: float, members: int, folds: int, divisions: int) -> float:
+    """Seconds of all bags: of `members` and as many again, and of `members` in the other divisions."""
+    once = sum(seconds[: BAGGED * members]) + (divisions - 1) * sum(seconds[:members])
+    return longer * folds * once

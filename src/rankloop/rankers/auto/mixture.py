@@ -9,6 +9,7 @@ from rankloop._arrays import Floats, Ints
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.bags import Bag, Folds, bags, folds_for, refitted, repeated
 from rankloop.rankers.auto.clock import Clock
+from rankloop.rankers.auto.costs import BAGGED
 from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.search import Setting, Tried
 from rankloop.rankers.auto.stack import Stack, stack
@@ -17,7 +18,6 @@ __all__ = ["LEAST", "Mixture", "mixture"]
 
 ALIKE = 2  # members of one family at most
 AVERAGED = 10  # models, where there is no time for bags
-BAGGED = 2  # times as many members are bagged as are kept
 LEAST = 1e-3  # weight of a model that is kept
 
 
@@ -36,14 +36,11 @@ class Mixture:
     queries: Ints | None
 
 
-def mixture(
-    tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting,
-    *, members: int, folds: int, divisions: int,
-) -> Mixture:  # fmt: skip
+def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting) -> Mixture:
     """Bags of the best, each with time for several folds; or where there is none, the models as they are."""
-    some = _chosen(tried, BAGGED * members)
+    some = _chosen(tried, BAGGED * setting.members)
     explored = over.fitted.n_documents if over.sampled < 1 else None
-    parts = folds_for(some, over.everything, over.held, explored, clock, folds, setting.seed)
+    parts = folds_for(some, over.everything, over.held, explored, clock, setting.folds, setting.seed)
     again = parts.used > parts.free and not clock.interrupted
     made = bags(some, parts, explored, clock, setting) if again else []
     if not made:
@@ -60,9 +57,9 @@ def mixture(
     again_on = f"fitted again on {parts.used} of {parts.count} folds of all queries"
     about = f"{len(made)} of the best {_were(len(made))} {again_on}"
     found = _weighted(*_unseen(made, parts), clock, setting)
-    order = np.argsort(-found.weights, kind="stable")[:members]
+    order = np.argsort(-found.weights, kind="stable")[: setting.members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
-    made, done = repeated(made, parts, clock, divisions, setting)
+    made, done = repeated(made, parts, clock, setting.divisions, setting)
     if done > 1:
         about += f", those that count in {done} divisions into folds"
     scores, seen = _unseen(made, parts)

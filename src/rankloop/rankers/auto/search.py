@@ -16,17 +16,19 @@ from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.auto.candidates import Candidate, first_candidates, neighbours
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.costs import larger, one_fold
+from rankloop.rankers.auto.costs import all_folds, larger, one_fold
 from rankloop.rankers.auto.division import Division
-from rankloop.rankers.auto.view import View, missing_features, varying_features
+from rankloop.rankers.auto.failures import told
+from rankloop.rankers.auto.view import ALL, View, missing_features, varying_features
 from rankloop.rankers.base.objective import Objective
 from rankloop.rankers.base.paired import behind
 from rankloop.rankers.base.per_list import normalised
 from rankloop.rankers.base.ranker import Ranker
 
-__all__ = ["Setting", "Tried", "affordable", "fit_one", "search", "told"]
+__all__ = ["Setting", "Tried", "affordable", "fit_one", "least", "search", "try_one"]
 
 EXPLORE = 0.45  # of the time; the rest is for bags of the best
+ENOUGH = 0.85  # of the time at most, where bags of the best need little
 MOSTLY = 0.7  # of the time, where the rest would not suffice for bags, but for fits on all queries
 FIRST = 0.25  # of the time, for the first candidate
 ONE = 0.1  # of the time, for one of the others
@@ -56,6 +58,8 @@ class Setting:
     backends: tuple[str, ...]
     fits: int | None
     folds: int = 4
+    members: int = 6
+    divisions: int = 3
     failures: list[tuple[str, str]] = field(default_factory=list)  # models, and why they could not be fitted
     ready: set[tuple[str, ...]] = field(default_factory=set)  # what was compiled and loaded
 
@@ -76,11 +80,11 @@ class Tried:
         return behind(self.each, best.each, CLEARLY)
 
 
-def affordable(over: Division, clock: Clock, setting: Setting) -> Division:
+def affordable(over: Division, clock: Clock, setting: Setting, view: View) -> Division:
     """Whole queries to fit and compare on, as many as allow some fits of trees in the time for trying."""
     cells = EXPLORE * clock.seconds / FITS / PER_CELL["trees"] * (setting.threads or os.cpu_count() or 1)
     before = over.fitted.n_documents
-    share = cells / max(before * over.fitted.n_features, 1)
+    share = cells / max(before * view.kept(over.fitted.n_features), 1)
     if share >= 1:
         return over
     fitted = _part(over.fitted, share, setting.seed)
@@ -93,11 +97,13 @@ def _part(data: RankingDataset, share: float, seed: int) -> RankingDataset:
     return data if queries >= data.n_queries else data.sample(queries, seed=seed)
 
 
-def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
+def search(
+    over: Division, clock: Clock, setting: Setting, view: View = ALL, before: Sequence[Tried] = ()
+) -> list[Tried]:
     """The candidates that were tried, best first; ends early on an interrupt, with at least one."""
     train, held = over.fitted, over.compared
-    found: list[Tried] = []
-    best: list[Candidate] = []
+    found = sorted(before, key=lambda one: -one.value)
+    best = [one.candidate for one in found]
     objective = Objective.of(setting.metric, held)
     if not np.isfinite(objective.values(held.y.astype(np.float64))).any():
         raise ValueError(
@@ -107,17 +113,17 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     with progress("trying models", total=EXPLORE * clock.seconds) as advance:
         try:
             shown, skipped = 0.0, 0
-            for candidate in _candidates(over, setting, best, found):
+            for candidate in _candidates(over, setting, view, best, found):
                 if _hopeless(candidate, found):
                     continue
                 left = clock.until(_share(clock, found, over, setting))
-                if found and left < _least(candidate, train, found):
+                if found and left < least(candidate, train, found):
                     skipped += 1
                     if skipped > MOST_SKIPPED or left < 0.5 * min(one.seconds for one in found):
                         break
                     continue
                 seconds = min(left, (ONE if found else FIRST) * clock.seconds)
-                tried = _try(candidate, train, held, objective, clock, seconds, setting)
+                tried = try_one(candidate, train, held, objective, clock, seconds, setting)
                 if tried is not None:
                     found.append(tried)
                     found.sort(key=lambda one: -one.value)
@@ -137,31 +143,18 @@ def search(over: Division, clock: Clock, setting: Setting) -> list[Tried]:
     return found
 
 
-def told(failures: Sequence[tuple[str, str]], most: int = 5) -> list[str]:
-    """A sentence for each cause, whatever the number of models that it kept from being fitted."""
-    causes: dict[str, list[str]] = {}
-    for model, cause in failures:
-        if model not in causes.setdefault(cause, []):
-            causes[cause].append(model)
-    lines = [f"{_such_as(models)} could not be fitted: {cause}" for cause, models in causes.items()]
-    return lines if len(lines) <= most else [*lines[:most], f"{len(lines) - most} more causes are left out"]
-
-
-def _such_as(models: Sequence[str]) -> str:
-    return models[0] if len(models) == 1 else f"{len(models)} models, such as {models[0]},"
-
-
 def _candidates(
-    over: Division, setting: Setting, best: list[Candidate], found: list[Tried]
+    over: Division, setting: Setting, view: View, best: list[Candidate], found: list[Tried]
 ) -> Iterator[Candidate]:
     train = over.fitted
     widest = min(WIDEST, int(ADDED / 2 / max(over.everything.n_documents, 1)))
-    by_query = View(by_query=varying_features(train, widest))
-    missing = View(missing=missing_features(train))
+    by_query = replace(view, by_query=varying_features(train, widest, view.columns))
+    missing = replace(view, missing=missing_features(train, view.columns))
     own = train.item_weight is None
-    firsts = first_candidates(setting.backends, by_query, missing, own_objectives=own)
-    views = [View(), by_query] if by_query.by_query else [View()]
-    return chain(firsts, _until_idle(neighbours(best, views, setting.seed), found))
+    firsts = first_candidates(setting.backends, by_query, missing, view, own_objectives=own)
+    fresh = [one for one in firsts if one not in best]
+    views = [view, by_query] if by_query.by_query else [view]
+    return chain(fresh, _until_idle(neighbours(best, views, setting.seed), found))
 
 
 def _until_idle(more: Iterator[Candidate], found: list[Tried]) -> Iterator[Candidate]:
@@ -181,12 +174,12 @@ def _hopeless(candidate: Candidate, found: Sequence[Tried]) -> bool:
     return bool(alike) and all(one.behind(found[0]) for one in alike)
 
 
-def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -> float:
+def least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) -> float:
     """How long a fit takes at least: trees can be stopped, but are of no use long before their time."""
     same = [one.seconds for one in found if one.candidate.kind == candidate.kind]
     if candidate.kind == "trees":
         return 0.7 * float(np.median(same)) if same else 0.0
-    cells = min(train.n_documents * train.n_features, MOST_CELLS)
+    cells = min(train.n_documents * candidate.view.kept(train.n_features), MOST_CELLS)
     guess = PER_CELL[candidate.kind] * cells + 0.2
     if candidate.kind == "neural" and "torch" not in sys.modules:
         guess += LOADING
@@ -194,19 +187,26 @@ def _least(candidate: Candidate, train: RankingDataset, found: Sequence[Tried]) 
 
 
 def _share(clock: Clock, found: Sequence[Tried], over: Division, setting: Setting) -> float:
-    """Of the time, for trying: more where the rest would not suffice for the folds of the best.
+    """Of the time, for trying: more where the bags of the best need little of it.
 
-    Models of a sample are fitted again in any case.
+    More also where the rest would not suffice for their folds, but for models of a sample, which are fitted
+    again in any case.
     """
-    if over.sampled < 1 or not found:
-        return EXPLORE
     best = [one.seconds for one in found if not one.behind(found[0])]
-    one = one_fold(best, larger(over.everything, over.held, None))
+    if not found:
+        return EXPLORE
+    longer = larger(over.everything, over.held, over.fitted.n_documents if over.sampled < 1 else None)
+    needed = all_folds(best, longer, setting.members, setting.folds, setting.divisions)
+    if needed < (1 - EXPLORE) * clock.seconds:
+        return min(1 - needed / clock.seconds, ENOUGH)
+    if over.sampled < 1:
+        return EXPLORE
+    one = one_fold(best, longer)
     rest = min(clock.left, (1 - EXPLORE) * clock.seconds)
     return EXPLORE if (setting.folds - 1) * one < rest else MOSTLY
 
 
-def _try(
+def try_one(
     candidate: Candidate,
     train: RankingDataset,
     held: RankingDataset,
@@ -255,7 +255,7 @@ def fit_one(
     more: dict[str, Any] = {}
     if candidate.kind == "trees":
         more = {"callbacks": (stop,), "loss": _loss(candidate, train, setting)}
-        if train.n_features + candidate.view.added >= WIDE:
+        if candidate.view.kept(train.n_features) + candidate.view.added >= WIDE:
             more["max_bins"] = COARSE
     seed = setting.seed if seed is None else seed
     ranker = candidate.ranker(threads=setting.threads, seed=seed, metric=setting.metric, **more)

@@ -1,4 +1,4 @@
-"""Features as a model of the mixture sees them: as they are, or with their place within the list added."""
+"""Features as a model of the mixture sees them: all or some, as they are or with their place in the list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from rankloop.data import RankingDataset
 from rankloop.lists.mean_ranks import mean_ranks
 from rankloop.rankers.base.per_list import normalised
 
-__all__ = ["View", "missing_features", "varying_features"]
+__all__ = ["ALL", "View", "missing_features", "varying_features"]
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Which columns are added to the features.
+    """Which features are seen, all or the `columns`, and which columns are added to them.
 
     Of the features `by_query`, the z-score within the list and the rank within the list, from 0 (last) to 1
     (first); of the features `missing`, whether the value is missing. Values that are missing stay missing.
@@ -23,24 +23,30 @@ class View:
 
     by_query: tuple[int, ...] = ()
     missing: tuple[int, ...] = ()
+    columns: tuple[int, ...] | None = None
 
     @property
     def name(self) -> str:
         parts = [*(["by query"] if self.by_query else []), *(["missing"] if self.missing else [])]
-        return " + ".join(["features", *parts])
+        kept = "features" if self.columns is None else f"{len(self.columns)} features"
+        return " + ".join([kept, *parts])
 
     @property
     def added(self) -> int:
         """The number of columns that are added."""
         return 2 * len(self.by_query) + len(self.missing)
 
+    def kept(self, features: int) -> int:
+        """The number of columns before any is added, of so many features."""
+        return features if self.columns is None else len(self.columns)
+
     def of(self, X: Singles, offsets: Ints) -> Singles:
         """The columns of this view, for lists with these offsets."""
         if not self.by_query and not self.missing:
-            return X
-        wide = np.empty((len(X), X.shape[1] + self.added), np.float32)
-        wide[:, : X.shape[1]] = X
-        at = X.shape[1]
+            return X if self.columns is None else np.ascontiguousarray(X[:, list(self.columns)])
+        at = self.kept(X.shape[1])
+        wide = np.empty((len(X), at + self.added), np.float32)
+        wide[:, :at] = X if self.columns is None else X[:, list(self.columns)]
         lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.float64)
         for feature in self.by_query:
             column = X[:, feature].astype(np.float64)
@@ -54,32 +60,44 @@ class View:
 
     def data(self, data: RankingDataset) -> RankingDataset:
         """The data set with the columns of this view."""
-        if not self.by_query and not self.missing:
+        if self == ALL:
             return data
         return data.replace(X=self.of(data.X, data.offsets), feature_names=None)
 
     def to_dict(self) -> dict[str, list[int]]:
-        return {"by_query": list(self.by_query), "missing": list(self.missing)}
+        columns = {} if self.columns is None else {"columns": list(self.columns)}
+        return {"by_query": list(self.by_query), "missing": list(self.missing), **columns}
 
     @classmethod
     def from_dict(cls, given: dict[str, Sequence[int]]) -> "View":
-        return cls(tuple(given["by_query"]), tuple(given["missing"]))
+        columns = tuple(given["columns"]) if "columns" in given else None
+        return cls(tuple(given["by_query"]), tuple(given["missing"]), columns)
 
 
-def varying_features(data: RankingDataset, most: int) -> tuple[int, ...]:
-    """Features that differ within lists; if there are more than `most`, those that differ in most lists."""
+ALL = View()  # all features as they are
+
+
+def varying_features(
+    data: RankingDataset, most: int, columns: Sequence[int] | None = None
+) -> tuple[int, ...]:
+    """Features that differ within lists; if there are more than `most`, those that differ in most lists.
+
+    Of all features, or of `columns`.
+    """
+    among = np.arange(data.n_features) if columns is None else np.array(columns)
     starts = data.offsets[:-1]
     differs = np.array(
         [
             float(np.mean(np.fmax.reduceat(column, starts) > np.fmin.reduceat(column, starts)))
-            for column in data.X.T
+            for column in data.X.T[among]
         ]
     )
     order = np.argsort(-differs, kind="stable")[:most]
-    return tuple(sorted(int(feature) for feature in order if differs[feature] > 0))
+    return tuple(sorted(int(among[at]) for at in order if differs[at] > 0))
 
 
-def missing_features(data: RankingDataset) -> tuple[int, ...]:
-    """Features of which between 1 and 99 % of the values are missing."""
-    share = np.isnan(data.X).mean(axis=0)
-    return tuple(int(feature) for feature in np.flatnonzero((share > 0.01) & (share < 0.99))[:100])
+def missing_features(data: RankingDataset, columns: Sequence[int] | None = None) -> tuple[int, ...]:
+    """Features, of all or of `columns`, of which between 1 and 99 % of the values are missing."""
+    among = np.arange(data.n_features) if columns is None else np.array(columns)
+    share = np.isnan(data.X).mean(axis=0)[among]
+    return tuple(int(feature) for feature in among[(share > 0.01) & (share < 0.99)][:100])
