@@ -182,6 +182,7 @@ def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
     assert first[1] == largest
     assert len(first) > 3, "and what it means"
     assert "by grades:" in told
+    assert told == told.strip(), "no blank line at the end: what follows begins with one"
 
 
 def test_a_conclusion_says_what_was_not_shown():

@@ -94,11 +94,10 @@ def _examples(demo: Demo) -> dict[str, Any]:
     moved = demo.offline.most_changed("unbiased", METRIC, demo.test.n_queries)
     gains = [str(one.qid) for one in moved if one.difference > 0][:GAINS]
     losses = [str(one.qid) for one in moved if one.difference < 0][:1]
-    title = f"The {len(gains)} searches that learning improved most, of those that it did not learn from"
-    worst = "; the last one is the one that it made worst" if losses else ""
-    return (
-        {"examples": [*gains, *losses], "examples_are": f"{title}{worst}."} if gains else {"examples": losses}
-    )
+    title = f"The {len(gains)} searches that learning improved most"
+    worst = ", and at the end the one that it made worst" if losses else ""
+    told = f"{title}{worst}. It learned from other searches."
+    return {"examples": [*gains, *losses], "examples_are": told} if gains else {"examples": losses}
 
 
 def _settings(demo: Demo) -> Path:
