@@ -284,6 +284,8 @@ def test_pages_are_small_and_fit_a_phone(desk, browser):  # noqa: F811
             whole = len(page.content().encode()) + page.evaluate(LOADED)
             assert whole < LARGEST, path
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+            for told in page.locator("td.told").all():
+                assert told.bounding_box()["width"] > PHONE["width"] / 2, "not a word a line"
 
 
 def test_what_only_shows_needs_no_scripts(desk, browser):  # noqa: F811
