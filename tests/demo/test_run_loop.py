@@ -210,6 +210,13 @@ def test_a_missing_extra_is_reported_at_the_start(module, extra, monkeypatch, tm
         demo(serve=False, out=tmp_path)
 
 
+def test_a_token_that_is_too_short_is_reported_at_the_start(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKLOOP_ADMIN_TOKEN", "too short")
+    monkeypatch.setattr("rankloop.demo.run_demo", lambda *given, **options: pytest.fail("it went on"))
+    with pytest.raises(ValueError, match="admin_token has at least 16 characters, got 9"):
+        demo(out=tmp_path, port=0)
+
+
 def test_wrong_names_and_used_folders_are_refused(tmp_path):
     with pytest.raises(ValueError, match="unknown demo 'movie'; did you mean 'movies'"):
         run_demo("movie")
