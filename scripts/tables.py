@@ -77,15 +77,13 @@ def table_of(name: str, results: Path = RESULTS) -> str:
         heads: Iterable[str] = layout.columns
     else:
         found = _table(results, file, table)
-        heads = found["heads"] if "heads" in found else found["rows"][0]
-        cells = (list(map(str, row if "heads" in found else row.values())) for row in found["rows"])
+        heads = found["rows"][0]
+        cells = (list(map(str, row.values())) for row in found["rows"])
     return f"{_markdown(heads, cells)}\n{origin(file, found)}\n"
 
 
 def origin(file: str, found: dict[str, Any]) -> str:
     """A sentence on when and where a table was measured, and how to measure it again."""
-    if "earlier" in found:
-        return f"*{found['earlier']}*"
     script = found.get("script", f"benchmarks/{file}.py")
     command = " ".join(["python", script, *found["options"]])
     return f"*`{command}`, {found['date']}, {found['machine']}, load {found['load']:g}.*"
@@ -129,11 +127,7 @@ def _figures(results: Path) -> Iterable[list[str]]:
     """The rows of the page of figures: texts with cells of the files in braces."""
 
     def cell(found: re.Match[str]) -> str:
-        table = _table(results, found["file"], found["table"])
-        rows = table["rows"]
-        if "heads" in table:
-            rows = [dict(zip(table["heads"], row, strict=True)) for row in rows]
-        row = _row(rows, found["row"])
+        row = _row(_table(results, found["file"], found["table"])["rows"], found["row"])
         if found["column"] not in row:
             raise LookupError(f"{found[0]}: the columns are {', '.join(row)}")
         return _Forms().format_field(row[found["column"]], found["form"] or "")

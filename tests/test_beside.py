@@ -27,8 +27,9 @@ def two_cores(monkeypatch):
 
 def test_the_rest_is_compiled_as_soon_as_the_kernel_is_there():
     done = []
-    with compiling_beside("json.tool", kernel(False, False, True), lambda: done.append("rest")):
+    with compiling_beside("json.tool", kernel(False, False, True), lambda: done.append("rest")) as compiles:
         done.append("read")
+    assert compiles
     assert done == ["read", "rest"]
 
 
@@ -45,8 +46,8 @@ def test_a_second_process_that_fails_does_not_stop_the_rest():
 
 def test_nothing_happens_where_all_is_compiled(monkeypatch):
     monkeypatch.setattr(_beside.subprocess, "Popen", lambda *given, **more: pytest.fail("a process started"))
-    with compiling_beside("json.tool", kernel(True), lambda: pytest.fail("compiled again")):
-        pass
+    with compiling_beside("json.tool", kernel(True), lambda: pytest.fail("compiled again")) as compiles:
+        assert not compiles
 
 
 def test_a_mistake_while_reading_is_not_hidden():

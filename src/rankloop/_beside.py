@@ -14,8 +14,8 @@ __all__ = ["compiling_beside"]
 @contextmanager
 def compiling_beside(
     module: str, kernel: Callable[..., Any], rest: Callable[[], None] | None = None
-) -> Iterator[None]:
-    """Read in this block; the kernels that `python -m module` calls are compiled meanwhile.
+) -> Iterator[bool]:
+    """Read in this block; the kernels that `python -m module` calls are compiled meanwhile. Whether they are.
 
     `rest` compiles others in this process after the block, as soon as `kernel` is ready, while the second
     process compiles what comes after it. Nothing happens where `kernel` is compiled already, or where there
@@ -23,13 +23,13 @@ def compiling_beside(
     """
     cache: Any = kernel._cache  # type: ignore[attr-defined] # what `rankloop._jit.kernel` put there
     if cache.on_disk or (os.cpu_count() or 1) < 2:
-        yield
+        yield False
         return
     muted = subprocess.DEVNULL
     command = [sys.executable, "-m", module]
     with subprocess.Popen(command, stdin=muted, stdout=muted, stderr=muted) as beside:
         try:
-            yield
+            yield True
             if rest is not None:
                 while beside.poll() is None and not cache.on_disk:
                     time.sleep(0.02)

@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import pytest
 from rankloop.demo import crawl
 from rankloop.demo.library import Library, read_library, split_name
 from rankloop.demo.stdlib import collect, popularity, references
+from rankloop.demo.steps import Steps
 from rankloop.demo.usage import Usage, in_turns, read_usage, sources
 from rankloop.search import load_pipeline
 from tiny_encoder import Words, make_model
@@ -169,3 +171,25 @@ def test_texts_that_name_a_document_refer_to_it(library):
 
 def test_names_become_words():
     assert split_name("xml.etree.ElementTree") == "xml etree ElementTree Element Tree"
+
+
+@pytest.mark.parametrize("compiles", [True, False])
+def test_the_wait_for_code_that_is_compiled_is_a_step(compiles, library, monkeypatch, tmp_path, capsys):
+    run_demo, ended = import_module("rankloop.demo.run_demo"), []
+
+    @contextmanager
+    def compiling():
+        yield compiles
+        ended.append(list(steps.seconds))
+
+    monkeypatch.setattr(run_demo, "compiling_demo", compiling)
+    monkeypatch.setattr(run_demo, "own_encoder", lambda: None)
+    monkeypatch.setattr("rankloop.demo.library.read_library", lambda: library)
+    monkeypatch.setattr("rankloop.demo.usage.read_usage", lambda *given, **more: Usage())
+    monkeypatch.setattr("rankloop.demo.stdlib.collect", lambda *given, **more: SimpleNamespace(index=[]))
+    steps = Steps()
+    run_demo._stdlib(steps, tmp_path)
+    assert ended == [["documents", "usage"]]
+    wanted = ["documents", "usage", *(["compiled"] if compiles else []), "index"]
+    assert list(steps.seconds) == wanted
+    assert ("compiled once and kept" in capsys.readouterr().out) == compiles

@@ -182,6 +182,7 @@ def test_the_story_has_five_parts_with_the_figures_of_the_run(done):
     assert first[1] == largest
     assert len(first) > 3, "and what it means"
     assert "by grades:" in told
+    assert told == told.strip(), "no blank line at the end: what follows begins with one"
 
 
 def test_a_conclusion_says_what_was_not_shown():
@@ -207,6 +208,13 @@ def test_a_missing_extra_is_reported_at_the_start(module, extra, monkeypatch, tm
     monkeypatch.setattr("rankloop.demo.run_demo", lambda *given, **options: pytest.fail("it went on"))
     with pytest.raises(ModuleNotFoundError, match=rf"pip install 'rankloop\[{extra}\]'"):
         demo(serve=False, out=tmp_path)
+
+
+def test_a_token_that_is_too_short_is_reported_at_the_start(monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKLOOP_ADMIN_TOKEN", "too short")
+    monkeypatch.setattr("rankloop.demo.run_demo", lambda *given, **options: pytest.fail("it went on"))
+    with pytest.raises(ValueError, match="admin_token has at least 16 characters, got 9"):
+        demo(out=tmp_path, port=0)
 
 
 def test_wrong_names_and_used_folders_are_refused(tmp_path):

@@ -106,6 +106,47 @@ def test_ten_results_are_judged_by_keyboard_and_the_score_moves(desk, browser): 
         expect(page.get_by_role("heading", level=1)).not_to_have_text("running")
 
 
+def test_enter_in_a_note_gives_no_grade_and_keeps_the_one_that_was_given(desk, browser):  # noqa: F811
+    service = desk[0]
+    token = add_user(service.store, "noa", "judge")
+
+    def kept():
+        ratings = service.store.ratings(["walking hat"])
+        return [(one.grade, one.reason) for one in ratings if one.rater == "noa"]
+
+    for scripts in (False, True):
+        with tab(browser, desk, java_script_enabled=scripts) as page:
+            log_in(page, token)
+            page.goto("/judge?set=head&q=walking hat")
+            note = page.locator("input[name=reason]").first
+            note.fill("first look")
+            note.press("Enter")
+            if scripts:
+                expect(page.get_by_text("Give a grade too")).to_be_visible()
+            page.goto("/judge?set=head&q=walking hat")
+            assert kept() == []
+    with tab(browser, desk) as page:
+        log_in(page, token)
+        page.goto("/judge?set=head&q=walking hat")
+        first = page.locator("[data-judging] > li").first
+        first.get_by_role("button", name="3 Perfect").click()
+        first.locator("input[name=reason]").fill("a second look")
+        with page.expect_response("**/judge"):
+            first.locator("input[name=reason]").press("Enter")
+        expect(first.get_by_role("button", name="3 Perfect")).to_have_attribute("aria-pressed", "true")
+        assert kept() == [(3.0, "a second look")]
+
+
+def test_logging_in_leads_back_to_the_page_it_was_asked_on(desk, browser):  # noqa: F811
+    with tab(browser, desk, wrong=("status of 401", "status of 403")) as page:
+        page.goto("/judge?set=head&q=walking hat")
+        page.get_by_label("Token").fill("not the token")
+        page.get_by_role("button", name="Log in").click()
+        page.get_by_label("Token").fill(TOKEN)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("walking hat")
+
+
 def test_versions_are_compared_promoted_and_rolled_back(desk, browser):  # noqa: F811
     service = desk[0]
     for rank, document in enumerate(service.rankings.top("v1", "shoe")):
@@ -162,6 +203,7 @@ def test_an_experiment_starts_at_ten_percent_and_says_what_is_wrong(desk, browse
         form.get_by_role("button").click()
         panel = page.locator("section", has=page.locator("#experiments"))
         expect(panel).to_contain_text("interleaved, 10 % of people")
+        expect(page).to_have_url(re.compile("/dashboard#experiments$"))
         expect(panel).to_contain_text("no pages yet")
         panel.get_by_role("button", name=re.compile("^End ")).first.click()
         expect(panel).to_contain_text("ended")
@@ -242,6 +284,8 @@ def test_pages_are_small_and_fit_a_phone(desk, browser):  # noqa: F811
             whole = len(page.content().encode()) + page.evaluate(LOADED)
             assert whole < LARGEST, path
             assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
+            for told in page.locator("td.told").all():
+                assert told.bounding_box()["width"] > PHONE["width"] / 2, "not a word a line"
 
 
 def test_what_only_shows_needs_no_scripts(desk, browser):  # noqa: F811

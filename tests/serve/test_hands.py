@@ -112,7 +112,9 @@ def test_experiments_and_metrics_are_evidence_too(desk):
     assert f"{worse} differs by \N{MINUS SIGN}0.120 from v1" in page.text
     assert f"ndcg@10 was 0.300 for {worse} and 0.500 for v1" in page.text
     assert "map was" not in page.text
-    assert "95 % interval \N{MINUS SIGN}0.210 to \N{MINUS SIGN}0.030, at any look" in page.text
+    assert (
+        "95\N{NO-BREAK SPACE}% interval \N{MINUS SIGN}0.210 to \N{MINUS SIGN}0.030, at any look" in page.text
+    )
     few = {"difference": 1.0, "low": -1.0, "high": 1.0, "winner": None}
     fake = SimpleNamespace(every=lambda: (one,), progress=lambda one: Progress(one, 2, few))
     told = tried(SimpleNamespace(experiments=fake), worse, "v1")

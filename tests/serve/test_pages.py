@@ -358,6 +358,38 @@ def test_the_dashboard_opens_with_the_token_only(client):
     assert client.post("/logout", follow_redirects=False).status_code == 303
 
 
+@pytest.mark.parametrize(
+    ("back", "place"),
+    [
+        ("/judge?set=head&q=red hat", "/judge?set=head&q=red%20hat"),
+        ("/loop", "/loop"),
+        ("", "/dashboard"),
+        ("loop", "/dashboard"),
+        ("//elsewhere.example/", "/dashboard"),
+        ("/\\elsewhere.example/", "/dashboard"),
+        ("/\t/elsewhere.example/", "/dashboard"),
+        ("https://elsewhere.example/", "/dashboard"),
+        ("/login", "/dashboard"),
+    ],
+)
+def test_a_login_leads_back_within_the_service_alone(client, back, place):
+    client.cookies.clear()
+    opened = client.post("/login", data={"token": TOKEN, "back": back}, follow_redirects=False)
+    assert (opened.status_code, opened.headers["location"]) == (303, place)
+    client.post("/logout")
+
+
+def test_the_form_for_the_token_knows_where_it_was_asked_for(client):
+    client.cookies.clear()
+    for path, back in (
+        ("/judge?set=head&q=red%20hat", "/judge?set=head&q=red%20hat"),
+        ("/login?back=%2Floop%3Fa%3D1", "/loop?a=1"),
+        ("/login?back=https%3A%2F%2Felsewhere.example", ""),
+    ):
+        form = client.get(path)
+        assert read(form, form.status_code).all("input", name="back")[0]["value"] == back
+
+
 def test_the_dashboard_tells_about_all_that_was_asked_for(client, service):
     version = another(service, **{"value(price)": 1.0})
     curve = {"values": [1.0, 0.5], "low": [1.0, 0.4], "high": [1.0, 0.6]}

@@ -133,6 +133,21 @@ def test_an_empty_index_is_served(tmp_path):
         assert client.post("/search", json={"query": "red"}).json()["found"] == 1
 
 
+def test_warming_up_searches_for_several_words(tmp_path, monkeypatch):
+    """Where titles are single words, the first search for several would wait for more to be compiled."""
+    index = Index.create(tmp_path / "shop.index", {"title": "text", "body": "text"})
+    index.add([{"id": "os.getenv", "title": "getenv", "body": "Read an environment variable"}])
+    index.commit()
+    asked = []
+    with Service.open(config(tmp_path)) as service:
+        search = service.searcher.search
+        monkeypatch.setattr(
+            service.searcher, "search", lambda request, **how: asked.append(request) or search(request, **how)
+        )
+        service.searcher.warm()
+    assert [one.query for one in asked] == ["Read an environment variable"]
+
+
 def test_features_are_logged_the_same_for_every_model(tmp_path):
     """A version with other features serves; what is logged stays comparable."""
     with serving(tmp_path, swap_rate=0.0) as service:

@@ -37,7 +37,7 @@ def demo(
     require_modules("Stemmer", *MODULES["serve"])  # missing extras are reported before the work starts
     from rankloop.demo import run_demo
     from rankloop.demo.report import demo_report
-    from rankloop.demo.service import prepare
+    from rankloop.demo.service import prepare, token_of_run
     from rankloop.demo.service import serve as serve_page
     from rankloop.demo.story import story
 
@@ -45,6 +45,7 @@ def demo(
         from rankloop.serve.http.listening import listening
 
         listening("127.0.0.1", port).close()  # and so is a port that is taken
+        token = token_of_run()
     done = run_demo(name, out=out, seed=seed, download=download)
     with done.steps.step("report", "the report") as found:
         page = done.folder / "report.html"
@@ -56,7 +57,7 @@ def demo(
     if json:
         typer.echo(json_text.dumps(done.steps.to_dict()))
     if serve:
-        serve_page(settings, versions, port, open_browser=open_browser)
+        serve_page(settings, versions, port, token, open_browser=open_browser)
     else:
         typer.echo(f"\nReport:  {page}\nTry it:  rankloop serve {settings}")
         typer.echo(f"Learn:   rankloop learn {settings}")

@@ -1,6 +1,7 @@
 """The demo from its name: build a collection, then run the loop on it."""
 
 import tempfile
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,7 +16,8 @@ __all__ = ["own_encoder", "run_demo"]
 
 _ABOUT = {
     "stdlib": "Search Python by what you want to do: the standard library of this machine, no download.\n"
-    "Users are simulated; every number is measured now. This takes about half a minute.\n",
+    "Users are simulated; every number is measured now. This takes half a minute the first time, when code\n"
+    "is compiled for this machine, and less from then on.\n",
     "movies": "Search movies with human labels (MSRD).\n"
     "Users are simulated from the labels; every number is measured now. This takes a minute or two.\n",
 }
@@ -53,7 +55,8 @@ def _stdlib(steps: Steps, folder: Path) -> Collection:
     from rankloop.demo.stdlib import collect
     from rankloop.demo.usage import in_turns, read_usage, sources
 
-    with compiling_demo():
+    with ExitStack() as beside:
+        compiles = beside.enter_context(compiling_demo())
         with steps.step("documents", "the standard library of this machine") as found:
             library = read_library()
             found["documents"] = len(library.documents)
@@ -63,6 +66,9 @@ def _stdlib(steps: Steps, folder: Path) -> Collection:
         with steps.step("usage", "how Python sources on this machine call it") as found:
             usage = read_usage(in_turns(sources()), most=FILES)
             found["files read"], found["packages"] = usage.files, len(usage.calls)
+        if compiles:
+            with steps.step("compiled", "code for this machine, compiled once and kept"):
+                beside.close()  # waits for the other process
     encoder = own_encoder()
     with steps.step("index", "the index" if encoder is None else "the index, with vectors") as found:
         collection = collect(library, usage, folder / "stdlib.index", encoder=encoder)

@@ -22,7 +22,7 @@ from rankloop.serve.desk.query_sets import SetQuery, put_query_set
 from rankloop.serve.events.store import Rating, Store
 from rankloop.serve.models.registry import Registry
 
-__all__ = ["HELD_OUT", "prepare", "serve"]
+__all__ = ["HELD_OUT", "prepare", "serve", "token_of_run"]
 
 RECORDED = 15_000  # pages that are put into the event store
 GAINS = 4  # searches to try that learning improved
@@ -61,11 +61,18 @@ def prepare(demo: Demo) -> tuple[Path, dict[str, str]]:
     return settings, versions
 
 
-def serve(settings: Path, versions: dict[str, str], port: int, *, open_browser: bool = False) -> None:
-    """Serve the page until interrupted; without RANKLOOP_ADMIN_TOKEN the run makes its own."""
+def token_of_run() -> str:
+    """RANKLOOP_ADMIN_TOKEN, which may be refused; without it, a new one."""
+    token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
+    return Config("", admin_token=token).admin_token
+
+
+def serve(
+    settings: Path, versions: dict[str, str], port: int, token: str, *, open_browser: bool = False
+) -> None:
+    """Serve the page until interrupted."""
     from rankloop.serve.http.process import run
 
-    token = os.environ.get("RANKLOOP_ADMIN_TOKEN") or secrets.token_urlsafe(18)
     config = Config.read(settings).but(admin_token=token)
     query = urlencode({"set": HELD_OUT, "a": versions["bm25"], "b": versions["unbiased"]})
     print(f"\nAdmin token of this run: {token}", flush=True)
@@ -94,11 +101,10 @@ def _examples(demo: Demo) -> dict[str, Any]:
     moved = demo.offline.most_changed("unbiased", METRIC, demo.test.n_queries)
     gains = [str(one.qid) for one in moved if one.difference > 0][:GAINS]
     losses = [str(one.qid) for one in moved if one.difference < 0][:1]
-    title = f"The {len(gains)} searches that learning improved most, of those that it did not learn from"
-    worst = "; the last one is the one that it made worst" if losses else ""
-    return (
-        {"examples": [*gains, *losses], "examples_are": f"{title}{worst}."} if gains else {"examples": losses}
-    )
+    title = f"The {len(gains)} searches that learning improved most"
+    worst = ", and at the end the one that it made worst" if losses else ""
+    told = f"{title}{worst}. It learned from other searches."
+    return {"examples": [*gains, *losses], "examples_are": told} if gains else {"examples": losses}
 
 
 def _settings(demo: Demo) -> Path:

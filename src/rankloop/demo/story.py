@@ -43,7 +43,7 @@ def story(demo: "Demo") -> str:
     lines = []
     for number, (title, texts) in enumerate(parts.items(), 1):
         lines += [f"{number}. {title}", *(f"   {line}" for line in texts), ""]
-    return "\n".join(lines)
+    return "\n".join(lines[:-1])
 
 
 def _improved(demo: "Demo") -> str:

@@ -10,8 +10,8 @@ from rankloop._beside import compiling_beside
 __all__ = ["compiling_demo"]
 
 
-def compiling_demo() -> contextlib.AbstractContextManager[None]:
-    """Compile beside what runs in this block."""
+def compiling_demo() -> contextlib.AbstractContextManager[bool]:
+    """Compile beside what runs in this block; whether anything is to be compiled."""
     from rankloop.clicks.simulation.sessions import run_sessions
 
     return compiling_beside(__name__, run_sessions)

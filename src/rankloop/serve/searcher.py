@@ -33,6 +33,8 @@ from rankloop.serve.versions import Versions
 
 __all__ = ["Searcher"]
 
+WARMING = 8  # words of the first search
+
 
 class Searcher:
     """Searches with the versions that serve; every page that is shown is recorded with what estimators need.
@@ -205,9 +207,13 @@ class Searcher:
         return list(dict.fromkeys(result.title for result in found))[:n]
 
     def warm(self) -> None:
-        """Search once, however long it takes, so that nobody waits for kernels to be compiled."""
-        some = self.index.any_document()
-        words = self.presenter.title_of("", some) if some else "nothing"
+        """Search once, however long it takes, so that nobody waits for kernels to be compiled.
+
+        Several words of one text are searched for: a single one needs fewer kernels.
+        """
+        some = self.index.any_document() or {"": "nothing"}
+        texts = (one.split() for one in some.values() if isinstance(one, str))
+        words = " ".join(max(texts, key=len, default=["nothing"])[:WARMING])
         request = SearchRequest(query=beginning(words, self.config.limits.query))
         self.search(request, record=False, deadline=Deadline())
 

@@ -12,7 +12,7 @@ __all__ = ["compiling_metrics"]
 _SMALL_DATA, _SMALL_RANKING = 8 << 20, 8 << 20
 
 
-def compiling_metrics(judgments: str, *rankings: str) -> AbstractContextManager[None]:
+def compiling_metrics(judgments: str, *rankings: str) -> AbstractContextManager[bool | None]:
     """Read the files in this block."""
     from rankloop.lists.top_lists import rank_tops
 

@@ -41,7 +41,7 @@ MEANING = {
     "query_length": "terms of the query",
     **{f"query_idf_{n}": f"{w} of the idf of the query terms in {{}}" for n, w in _SPREAD.items()},
     "clarity": "how far the query is from the language of {} (simplified clarity)",
-    "value": "the document's {}",
+    "value": "the field {} of the document",
     "age": "days from the document's {} to the time of the query",
     "similarity": "similarity of the query's and the document's vector {}",
     "user": "a number about the user: {}",

@@ -119,7 +119,7 @@ async def start(request: Request, fields: Form) -> Response:
         who, service = require_admin(request, fields), service_of(request)
         started = service.versions.start_experiment(_wanted(fields))
         note_act(service.store, who.name, "start experiment", id=started.id, a=started.a, b=started.b)
-        return RedirectResponse("/dashboard", status_code=303)
+        return RedirectResponse("/dashboard#experiments", status_code=303)
 
     return await _or_dashboard(request, fields, "experiments", change)
 
@@ -155,7 +155,7 @@ async def end(request: Request, fields: Form) -> Response:
     """End an experiment; its verdict stays."""
     id = fields.get("experiment", "")
     return await _changed(
-        request, fields, lambda versions: versions.end_experiment(id), "end experiment", id=id
+        request, fields, lambda versions: versions.end_experiment(id), "end experiment", "#experiments", id=id
     )
 
 
@@ -181,9 +181,14 @@ def _share(fields: Form) -> float:
 
 
 async def _changed(
-    request: Request, fields: Form, change: "Callable[[Versions], object]", act: str, **detail: object
+    request: Request,
+    fields: Form,
+    change: "Callable[[Versions], object]",
+    act: str,
+    panel: str = "",
+    **detail: object,
 ) -> Response:
-    """Make a change that needs an administrator, note it, and go back to the dashboard."""
+    """Make a change that needs an administrator, note it, and go back to the dashboard, to a panel of it."""
 
     def work() -> Response:
         who, service = require_admin(request, fields), service_of(request)
@@ -191,6 +196,6 @@ async def _changed(
         change(service.versions)
         after = service.versions.live.roles.production
         note_act(service.store, who.name, act, **detail, before=before, after=after)
-        return RedirectResponse("/dashboard", status_code=303)
+        return RedirectResponse(f"/dashboard{panel}", status_code=303)
 
     return await in_waiting_thread(request, work)

@@ -89,7 +89,7 @@ def metrics(known: "Sequence[Version]") -> Panel | None:
     return Panel(
         "metrics",
         "Metrics by version",
-        "As measured when each version was made, with 95 % intervals.",
+        "As measured when each version was made, with 95\N{NO-BREAK SPACE}% intervals.",
         drawn(drawing, "Metrics by version"),
         broad=True,
     )
@@ -101,8 +101,8 @@ def propensity(known: "Sequence[Version]") -> Panel:
     for one in reversed(known):
         if (curve := curve_of(one)) is not None:
             text = (
-                f"Relative to the first rank, as {one.version} was learned with; bands are 95 % intervals, "
-                "which are wide where the curve is a power of the rank."
+                f"Relative to the first rank, as {one.version} was learned with; bands are "
+                "95\N{NO-BREAK SPACE}% intervals, too wide if the true curve is a power of the rank."
             )
             return Panel("propensity", title, text, drawn(position_curve(curve, title="", note=""), title))
     return Panel("propensity", title, "Estimated when a ranker is learned from clicks.")
@@ -123,7 +123,8 @@ def learning(known: "Sequence[LearningRun]") -> Panel:
         "Learning",
         ""
         if known
-        else "No ranker was learned from clicks yet. The loop learns at a button, as rankloop learn does.",
+        else "The service has not learned from clicks yet. A button on the page Loop starts it, "
+        "as rankloop learn does.",
         heads=(Head("Started", whole=True), Head("Result"), Head("Version"), Head("Why"), Head("Report")),
         rows=table(
             (

@@ -1,6 +1,7 @@
 """Login to the desk: a token once, then a signed cookie until it ends or is ended."""
 
 import hmac
+import re
 import secrets
 from typing import Annotated, NamedTuple
 from urllib.parse import parse_qsl
@@ -15,7 +16,7 @@ from rankloop.serve.events.store import StoreAway
 from rankloop.serve.events.time_limit import time_limit
 from rankloop.serve.http.answers import in_waiting_thread, service_of, waiting
 from rankloop.serve.http.tokens import user_of_given
-from rankloop.serve.pages.rendering import PageRoute, page
+from rankloop.serve.pages.rendering import PageRoute, here, page
 
 __all__ = [
     "Form",
@@ -35,6 +36,9 @@ COOKIE = "rankloop_admin"
 HOURS = 12
 PATIENCE = 1.0  # seconds that a page waits for the database only to show more
 FORM_TOKEN = "form_token"  # the hidden field of every form that changes something
+_WITHIN = re.compile(
+    r"/(?![/\\]|log(?:in|out)\b)[^\\\x00-\x1f\x7f]{,2000}"
+)  # the path of a page of this service
 _LOGIN, _HASH = 32, 32  # characters; with the hash, a new token invalidates older cookies
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -115,8 +119,8 @@ def require_role(request: Request, fields: Form, role: str) -> User:
 @router.get("/login")
 @waiting
 def login_page(request: Request) -> Response:
-    """The form for the token."""
-    return login_form(request)
+    """The form for the token; `back` is the page that it was asked for on."""
+    return login_form(request, back=request.query_params.get("back", ""))
 
 
 @router.post("/login")
@@ -126,8 +130,12 @@ async def login(request: Request, fields: Form) -> Response:
     found = await user_of_given(request, given)
     if found is None:
         wrong = "This is not the token."
-        return await in_waiting_thread(request, lambda: login_form(request, status=403, wrong=wrong))
-    response = RedirectResponse("/dashboard" if found.may("admin") else "/judge", status_code=303)
+        back = fields.get("back", "")
+        return await in_waiting_thread(
+            request, lambda: login_form(request, status=403, wrong=wrong, back=back)
+        )
+    usual = "/dashboard" if found.may("admin") else "/judge"
+    response = RedirectResponse(_within(fields.get("back", "")) or usual, status_code=303)
     login = secrets.token_hex(_LOGIN // 2) + hashed(given)[:_HASH] + found.name.encode().hex()
     response.set_cookie(
         COOKIE,
@@ -155,12 +163,18 @@ async def logout(request: Request) -> Response:
     return await in_waiting_thread(request, work)
 
 
-def login_form(request: Request, *, status: int = 200, wrong: str = "") -> Response:
-    """The page that asks for the token."""
+def login_form(request: Request, *, status: int = 200, wrong: str = "", back: str | None = None) -> Response:
+    """The page that asks for the token, and leads `back`: to the page in whose place it is shown."""
     service = service_of(request)
     closed = not service.config.admin_token and not service.has_users()
-    shown = {"closed": closed, "wrong": wrong, "place": "dashboard", "desk": False}
+    back = _within(here(request) if back is None else back)
+    shown = {"closed": closed, "wrong": wrong, "back": back, "place": "dashboard", "desk": False}
     return page(request, "login.html", status=status, **shown)
+
+
+def _within(place: str) -> str:
+    """A page of this service to go back to; empty for all else, so that no link leads elsewhere."""
+    return place if _WITHIN.fullmatch(place) else ""
 
 
 def _login_of(request: Request) -> _Login | None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.responses import HTMLResponse
@@ -27,6 +28,7 @@ __all__ = [
     "duration",
     "figure",
     "fragment",
+    "here",
     "moment",
     "page",
     "percent",
@@ -46,9 +48,16 @@ def page(request: Request, template: str, *, status: int = 200, **shown: Any) ->
         "longest": config.limits.query,
         "place": "",
         "query": "",
+        "here": here(request),
         "desk": "place" in shown,  # whether the pages of the desk are linked
     }
     return fragment(template, status=status, **(frame | shown))
+
+
+def here(request: Request) -> str:
+    """The address of a page within the service."""
+    path, query = quote(request.scope["path"]), request.url.query
+    return f"{path}?{query}" if query else path
 
 
 def fragment(template: str, *, status: int = 200, **shown: Any) -> HTMLResponse:

@@ -34,7 +34,8 @@ def by_position(rows: "Sequence[PositionSum]", days: int) -> Panel:
     return Panel(
         "positions",
         title,
-        "The share of results that were clicked, with its 95 % interval if no person makes many pages.",
+        "The share of results that were clicked, with its 95\N{NO-BREAK SPACE}% interval if no person"
+        " makes many pages.",
         figure,
         heads=(Head("Rank", True), Head("Shown", True), Head("Clicks", True), Head("Share", True)),
         rows=table(

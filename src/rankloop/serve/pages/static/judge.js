@@ -1,4 +1,5 @@
 // Grades by key: 0 to 3 and u keep a grade and go on, j and k move, n writes a note, z takes the last grade back.
+// Enter in a note keeps it with the grade that was given.
 import { say } from "./say.js";
 
 export function judge() {
@@ -64,7 +65,16 @@ export function judge() {
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector("dialog[open]")) return;
     const item = items[at], typing = event.target.matches("input, select, textarea");
-    if (typing) { if (event.key === "Escape") move(at); return; }
+    if (typing) {
+      if (event.key === "Escape") move(at);
+      else if (event.key === "Enter" && event.target.name === "reason") {
+        event.preventDefault();
+        const given = item?.querySelector("[aria-pressed=true]");
+        if (given) keep(item, given, false);
+        else say("Give a grade too: a note is kept with it.");
+      }
+      return;
+    }
     const grade = event.key === "u" ? "unsure" : event.key;
     const button = item?.querySelector(`button[name=grade][value="${CSS.escape(grade)}"]`);
     if (button) keep(item, button, true);
