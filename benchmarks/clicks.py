@@ -8,7 +8,8 @@ session-iterations per second. `simulate` draws the same experiment with vectori
 `perplexity` fits logs of several sizes with PyClick (from the checkout that RANKLOOP_PYCLICK names) and with
 us, and compares held-out pages of simulated Zipf queries, of seeds that nothing was developed on; `real` does
 so on the TREC 2014 sessions, and `slow` with DBN and CCM, which take PyClick minutes. `splits` divides the
-TREC pages at random, with PyClick's PBM and UBM in arrays, which are first compared with PyClick's own.
+TREC pages at random, for all models but these two, with PyClick's PBM and UBM in arrays, which are first
+compared with PyClick's own; the other models are PyClick's.
 All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
 """
 
@@ -55,6 +56,7 @@ PEERS = {
 }
 SLOW, SLOW_PAGES = ("dbn", "ccm"), 1000  # PyClick's take minutes for more, which `slow` allows
 SPLITS, SPLIT_SIZES, SPLIT_TEST, SPLIT_SEED = 48, (125, 250, 500, 1000, 2000), 1000, 900
+IN_ARRAYS, SAME = ("pbm", "ubm"), 1e-9  # PyClick's in arrays; bits that two equal estimates may differ by
 PEER_EM, ALMOST_ONE = 50, 1 - 1e-6  # iterations of PyClick, and its largest probability
 
 
@@ -145,29 +147,40 @@ def trec_parts() -> list[ClickLog] | None:
 
 
 def splits() -> None:
-    """PBM and UBM on random divisions of all pages: the mean difference in bits, its interval."""
+    """Models on random divisions of all pages: the mean difference in bits, its interval over divisions."""
     parts = trec_parts()
     if parts is None:
         return
+    if importlib.util.find_spec("pyclick") is None:
+        print("set RANKLOOP_PYCLICK to a checkout of PyClick for the divisions")
+        return
     log = ClickLog.concat(parts)
-    if importlib.util.find_spec("pyclick") is not None:
-        equal_to_pyclick(log.select(np.arange(100)), parts[2])
-    gaps: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    equal_to_pyclick(log.select(np.arange(100)), parts[2])
+    models = [name for name in PEERS if name not in SLOW]
+    found: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for number in range(SPLITS):
         order = np.random.default_rng([SPLIT_SEED, number]).permutation(log.n_pages)
         test = log.select(order[-SPLIT_TEST:])
+        pages = peer_pages(test)
         for size in SPLIT_SIZES:
             train = log.select(order[:size])
-            for model in ("pbm", "ubm"):
+            sessions = peer_pages(train)
+            for model in models:
                 ours = bits_of(clicks.model(model)().fit(train).click_probability(test), test).mean()
-                other = bits_of(pyclick_in_arrays(model, train, test), test).mean()
-                gaps.setdefault((size, model), []).append((ours, other))
+                if model in IN_ARRAYS:
+                    chances = pyclick_in_arrays(model, train, test)
+                else:
+                    peer = new_peer(model)
+                    peer.train(sessions)
+                    chances = np.concatenate([peer.get_full_click_probs(one) for one in pages])
+                found.setdefault((size, model), []).append((ours, bits_of(chances, test).mean()))
     print(f"\nTREC 2014, {SPLITS} random splits: the mean difference in bits and its 95 % interval")
-    for (size, model), found in gaps.items():
-        ours, other = np.transpose(found)
+    for (size, model), both in found.items():
+        ours, other = np.transpose(both)
         gap = ours - other
         error = float(student.ppf(0.975, SPLITS - 1) * gap.std(ddof=1) / np.sqrt(SPLITS))
-        mean, ahead = float(gap.mean()), int((gap < 0).sum())
+        mean = float(gap.mean())
+        ahead, equal = int((gap < -SAME).sum()), int((np.abs(gap) <= SAME).sum())
         record(
             "splits",
             pages=size,
@@ -178,15 +191,16 @@ def splits() -> None:
             low=mean - error,
             high=mean + error,
             ahead=ahead,
+            equal=equal,
             splits=SPLITS,
         )
         between = f"{mean:+.5f} [{mean - error:+.5f}, {mean + error:+.5f}]"
-        both = f"{2 ** other.mean():.4f} {2 ** ours.mean():.4f}"
-        print(f"{size:>6} {model:<6}{both}   {between}  {ahead}/{SPLITS}")
+        perplexities = f"{2 ** other.mean():.4f} {2 ** ours.mean():.4f}"
+        print(f"{size:>6} {model:<12}{perplexities}   {between}  {ahead} ahead, {equal} equal of {SPLITS}")
 
 
 def equal_to_pyclick(train: ClickLog, test: ClickLog) -> None:
-    for model in ("pbm", "ubm"):
+    for model in IN_ARRAYS:
         peer = new_peer(model)
         peer.train(peer_pages(train))
         theirs = np.concatenate([peer.get_full_click_probs(one) for one in peer_pages(test)])
