@@ -21,6 +21,8 @@ def summary(found: "Learned") -> str:
 def _reading(found: "Learned") -> str:
     if "DBN" in found.curve_by:
         return "People read from the top and stop once they are satisfied."
+    if len(found.curve) == 1:
+        return "Every page shows one result, so there is no effect of the position to correct."
     at = min(5, len(found.curve))
     ratio = found.curve[at - 1] / found.curve[0]
     text = f"The result at rank {at} is looked at {ratio:.0%} as often as the first (by {found.curve_by})."
