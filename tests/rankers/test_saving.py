@@ -106,7 +106,7 @@ def test_other_bytes_may_be_a_damaged_file(tmp_path, content):
 
 
 def test_a_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no ranker file .*: it is a folder without one"):
+    with pytest.raises(FileNotFoundError, match=r"no ranker file .*: it is a folder without one"):
         load(tmp_path)
 
 

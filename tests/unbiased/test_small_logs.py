@@ -85,7 +85,7 @@ def test_one_document_for_every_query_leaves_nothing_to_compare(budget):
     always_the_first = one_a_page(np.zeros(1000, int))
     for log in (always_the_first, aggregate(always_the_first)):
         with pytest.raises(
-            ValueError, match="never shows two documents for one query.*log all results of a page"
+            ValueError, match=r"never shows two documents for one query.*log all results of a page"
         ):
             learn(log, DATA, budget=budget, **OPTIONS)
 
@@ -97,7 +97,7 @@ def test_documents_clicked_alike_leave_nothing_to_compare():
     log = ClickLog(
         session=twice, query=DATA.qid[twice], document=row, position=np.tile([1, 2], 40), click=click
     )
-    with pytest.raises(ValueError, match="clicked equally often.*log for longer"):
+    with pytest.raises(ValueError, match=r"clicked equally often.*log for longer"):
         learn(log, DATA, **OPTIONS)
 
 

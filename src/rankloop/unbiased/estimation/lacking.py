@@ -39,8 +39,8 @@ def _refuse_without_order(counts: Aggregate) -> None:
     rate = np.bincount(names.code, counts.clicks) / shown
     if np.all(np.bincount(names.query) < 2):
         raise ValueError(
-            "the log never shows two documents for one query, so its clicks cannot say which of two is better; "
-            "log all results of a page, clicked or not, or show different documents on different pages"
+            "the log never shows two documents for one query, so its clicks cannot say which of two is "
+            "better; log all results of a page, clicked or not, or show other documents on some pages"
         )
     first = np.full(len(names.queries), np.nan)
     first[names.query[::-1]] = rate[::-1]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from rankloop.unbiased.learn import Learned
+    from rankloop.unbiased.estimation.learned import Learned
 
 __all__ = ["summary"]
 
