@@ -1,0 +1,81 @@
+"""What it costs that a search engine can hold what `learn` found: `exportable=True` in development worlds.
+
+python benchmarks/exportable.py [--worlds 12]
+
+The cheapest development worlds of `worlds.py`, with PyTorch installed: naive trees, `learn` as it is (with
+networks and linear members), the same with `exportable`, and with `exportable` and the quick budget; NDCG@10
+on true labels. The mean difference has its 95 % interval over worlds, that of a world over queries.
+"""
+
+import argparse
+import time
+import warnings
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rankloop import unbiased
+from rankloop.metrics import ndcg
+from results import benchmark, record
+from unbiased import TREES, lightgbm_ranker
+from worlds import SETS, about, cost, drawn, mean_of
+
+WAYS: dict[str, dict[str, Any]] = {
+    "learn": {},
+    "exportable": {"exportable": True},
+    "quick": {"exportable": True, "budget": "quick"},
+}
+
+
+def measured(number: int) -> dict[str, Any]:
+    train, test, log, _ = drawn(number)
+    hidden = train.replace(y=np.zeros(train.n_documents))
+    rankers = unbiased.candidates(trees=TREES, threads=1)
+    learn = partial(unbiased.learn, log, hidden, rankers=rankers)
+    values, cpu = {"naive": value(test, lightgbm_ranker(log, hidden, position=False)(test))}, {}
+    for name, options in WAYS.items():
+        started = time.process_time()
+        values[name] = value(test, learn(**options).ranker.predict(test))
+        cpu[name] = time.process_time() - started
+    gap = values["exportable"] - values["learn"]
+    error = 1.96 * float(gap.std(ddof=1)) / np.sqrt(len(gap))
+    mean = {name: float(one.mean()) for name, one in values.items()}
+    took = ", ".join(f"{one:.0f}" for one in cpu.values())
+    return {
+        **mean,
+        "gap": (float(gap.mean()), float(gap.mean()) - error, float(gap.mean()) + error),
+        "cpu": took,
+    }
+
+
+def value(test: Any, scores: Any) -> Any:
+    found = ndcg(np.asarray(scores, np.float64), test.y, test.offsets, k=10)
+    return found[np.isfinite(found)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--worlds", type=int, default=12, help="how many, the cheapest first")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows = []
+    for number in sorted(SETS["development"], key=cost)[: arguments.worlds]:
+        row = measured(number)
+        record("worlds", world=about(number), **row)
+        rows.append(row)
+        print(
+            about(number),
+            {name: one if name == "cpu" else np.round(one, 4) for name, one in row.items()},
+            flush=True,
+        )
+    gaps = {
+        name: mean_of(np.array([row[name] - row[other] for row in rows]))
+        for name, other in (("exportable", "learn"), ("quick", "learn"), ("learn", "naive"))
+    }
+    record("mean", worlds=len(rows), below=gaps["exportable"], quick=gaps["quick"], above_naive=gaps["learn"])
+    print(gaps)
+
+
+if __name__ == "__main__":
+    benchmark(main)
