@@ -90,6 +90,18 @@ def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):
     assert any("uncertain" in one for one in found.warnings)
 
 
+def test_trust_that_an_experiment_shows_is_said(data):
+    """It is among the warnings of the result, which the command prints and a report shows."""
+    kinds = {"trust": True, "pbm": False}
+    for user, trusting in kinds.items():
+        log = simulate(
+            data, logging_policy=data.X[:, 2], user=user, sessions=60_000, k=5, randomize="swap", seed=1
+        )
+        found = learn(log, data, rankers=ONE, budget="quick")
+        assert found.curve_by == "swap_intervention"
+        assert any("people trust high ranks" in one for one in found.warnings) == trusting, found.warnings
+
+
 def test_counts_and_a_given_curve_will_do(data):
     log = simulate(data, logging_policy=data.X[:, 2], sessions=6000, seed=1)
     found = learn(aggregate(log), data, propensity=THETA, rankers=RANKERS, budget="quick")

@@ -104,8 +104,8 @@ def learn(
     work.check(reading)
     check_report(report)
     if log is None and is_service(source):
-        others = {"--out": out, "--propensity": propensity, "--report": report, "--columns": logs.columns}
-        others["--exportable"] = exportable or None
+        others: dict[str, Any] = {"--out": out, "--propensity": propensity, "--report": report}
+        others |= {"--columns": logs.columns, "--exportable": exportable or None}
         _learn_of_service(source, again, seed, json, others)
         return
     if log is None:
