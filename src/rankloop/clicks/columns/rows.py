@@ -42,7 +42,8 @@ def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> 
             known = [str(one) for one in data.qid[:SHOWN].tolist()] + ["..."] * (data.n_queries > SHOWN)
             raise ValueError(
                 f"query {queries[query[lost]]} of the log is not in the data set, whose queries are "
-                f"{', '.join(known)} ({int(np.sum(row < 0)):,} pairs of query and document are missing there); {ADVICE}"
+                f"{', '.join(known)} ({int(np.sum(row < 0)):,} pairs of query and document are missing "
+                f"there); {ADVICE}"
             )
         numbers = f"it has no docids, so documents are row numbers from 0 to {data.n_documents - 1}; "
         raise ValueError(

@@ -1,5 +1,6 @@
 """What `learn` found, in the words of a search engineer."""
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,8 +10,26 @@ if TYPE_CHECKING:
 
 __all__ = ["summary"]
 
-MOST = 3  # corrections that are named
 CLOSE, FAR = 0.5, 0.1  # agreement with the order shown
+SOURCES = {  # how a curve was found, by the start of its name
+    "the caller": "as was given",
+    "the likelihood of the clicks": "estimated from the clicks, together with relevance",
+    "swap_intervention": "measured on results that the log swaps",
+    "fair_pairs": "measured on pairs that the log swaps",
+    "randomized": "measured on pages that the log shuffles",
+    "harvest": "measured on documents that the log shows at several ranks",
+}
+KINDS = {
+    "network": "networks",
+    "linear": "one weight per feature",
+}  # by the start of a name; others are trees
+CORRECTED = {  # how much of the effect of the position is removed, by what is in the name of a correction
+    "flat": "not at all",
+    "half": "by half",
+    "full": "in full",
+    "two towers": "by an effect of each rank that they learn",
+}
+AGAIN = "by the effect that the sum finds"
 
 
 def summary(found: "Learned") -> str:
@@ -25,7 +44,8 @@ def _reading(found: "Learned") -> str:
         return "Every page shows one result, so there is no effect of the position to correct."
     at = min(5, len(found.curve))
     ratio = found.curve[at - 1] / found.curve[0]
-    text = f"The result at rank {at} is looked at {ratio:.0%} as often as the first (by {found.curve_by})."
+    by = next((words for name, words in SOURCES.items() if found.curve_by.startswith(name)), found.curve_by)
+    text = f"The result at rank {at} is looked at {ratio:.0%} as often as the first ({by})."
     if found.trust is not None and found.trust[0] > 0:
         text += f" People trust the engine: at rank 1 they click {found.trust[0]:.0%} of the rest too."
     return text
@@ -39,15 +59,22 @@ def _opposed(found: "Learned") -> list[str]:
 
 def _correction(found: "Learned") -> str:
     if not found.weights:
-        how = "in full" if found.power == 1 else f"by the power {found.power:g} of the curve"
-        return f"Clicks are corrected {how}, by {found.chosen}."
-    named = [f"{name} ({share:.0%})" for name, share in list(found.weights.items())[:MOST]]
-    rest = len(found.weights) - len(named)
-    others = f" and {rest} more" if rest > 0 else ""
+        how = "in full" if found.power == 1 else f"to the power {found.power:g}"
+        return f"The effect of the position is removed {how}, by the candidate {found.chosen!r}."
+    kinds, ways = Counter[str](), Counter[str]()
+    for name, share in found.weights.items():
+        kinds[next((words for start, words in KINDS.items() if name.startswith(start)), "trees")] += share
+        ways[next((words for part, words in CORRECTED.items() if part in name), AGAIN)] += share
     return (
-        f"The ranker adds up {', '.join(named)}{others}: of all sums, this one best predicts the clicks on "
-        "queries that its parts were not trained on."
+        f"The ranker is a sum of {_shares(kinds)}; they remove the effect of the position {_shares(ways)}. "
+        "Of all sums, this one best predicts the clicks on queries that its parts were not trained on."
     )
+
+
+def _shares(counts: "Counter[str]") -> str:
+    """The names with their shares, the largest first."""
+    named = [f"{name} ({share:.0%})" for name, share in counts.most_common()]
+    return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
 
 
 def _order(found: "Learned") -> list[str]:
