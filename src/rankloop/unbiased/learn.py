@@ -28,15 +28,15 @@ from rankloop.unbiased.estimation.held_out import (
 )
 from rankloop.unbiased.estimation.informative import informative
 from rankloop.unbiased.estimation.lacking import all_equal, lacking
-from rankloop.unbiased.estimation.learned import Learned
 from rankloop.unbiased.estimation.library import split_or_not
 from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
 from rankloop.unbiased.estimation.voters import KINDS, larger
+from rankloop.unbiased.learned import Learned
 from rankloop.unbiased.likelihood import boosted
 from rankloop.unbiased.proximal import proximal
 from rankloop.unbiased.select import Selection
 
-__all__ = ["Learned", "learn"]
+__all__ = ["learn"]
 
 GIVEN = "the caller"  # who gave the curve
 CLEAR = 0.4  # of the pages: a larger camp is not called the one that is wrong

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from rankloop.unbiased.estimation.learned import Learned
+    from rankloop.unbiased.learned import Learned
 
 __all__ = ["summary"]
 
