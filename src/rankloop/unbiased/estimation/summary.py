@@ -1,6 +1,6 @@
 """What `learn` found, in the words of a search engineer."""
 
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,7 +61,8 @@ def _correction(found: "Learned") -> str:
     if not found.weights:
         how = "in full" if found.power == 1 else f"to the power {found.power:g}"
         return f"The effect of the position is removed {how}, by the candidate {found.chosen!r}."
-    kinds, ways = Counter[str](), Counter[str]()
+    kinds: dict[str, float] = defaultdict(float)
+    ways: dict[str, float] = defaultdict(float)
     for name, share in found.weights.items():
         kinds[next((words for start, words in KINDS.items() if name.startswith(start)), "trees")] += share
         ways[next((words for part, words in CORRECTED.items() if part in name), AGAIN)] += share
@@ -71,9 +72,9 @@ def _correction(found: "Learned") -> str:
     )
 
 
-def _shares(counts: "Counter[str]") -> str:
+def _shares(by_name: dict[str, float]) -> str:
     """The names with their shares, the largest first."""
-    named = [f"{name} ({share:.0%})" for name, share in counts.most_common()]
+    named = [f"{name} ({share:.0%})" for name, share in sorted(by_name.items(), key=lambda one: -one[1])]
     return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
 
 
