@@ -42,8 +42,8 @@ def test_what_is_added_up():
     }
     text = found(weights=weights).summary
     assert "a sum of trees (65%), networks (25%) and one weight per feature (10%);" in text
-    ways = "by the effect that the sum finds (35%), by half (30%), in full (15%), "
-    assert f"position {ways}not at all (10%) and by an effect of each rank that they learn (10%)." in text
+    ways = "as the sum estimates it (35%), by half (30%), in full (15%), "
+    assert f"position {ways}not at all (10%) and as they estimate it themselves (10%)." in text
     assert "a sum of trees (100%); they remove the effect of the position in full (100%). Of" in (
         found(weights={"likelihood, full": 1.0}).summary
     )

@@ -27,9 +27,9 @@ CORRECTED = {  # how much of the effect of the position is removed, by what is i
     "flat": "not at all",
     "half": "by half",
     "full": "in full",
-    "two towers": "by an effect of each rank that they learn",
+    "two towers": "as they estimate it themselves",
 }
-AGAIN = "by the effect that the sum finds"
+AGAIN = "as the sum estimates it"
 
 
 def summary(found: "Learned") -> str:
