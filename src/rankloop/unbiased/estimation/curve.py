@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 import rankloop.propensity as curves
 from rankloop._arrays import Floats
-from rankloop.clicks import DBN, ClickLog
+from rankloop.clicks import DBN, ClickLog, aggregate
 from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity, TrustWarning
 from rankloop.rankers import LambdaMART
@@ -33,7 +33,8 @@ def curve_of_log(
     notes += why
     if found is not None:
         return found, by, None
-    report = curves.identifiability(log, data)
+    counts = aggregate(log) if isinstance(log, ClickLog) else log  # of all layouts
+    report = curves.identifiability(counts, data)
     notes += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
     learned = _joint_curve(evidence(log, None, data), ranker)
     notes += _rising(learned)
