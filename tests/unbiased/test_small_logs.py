@@ -113,3 +113,21 @@ def test_one_result_a_page_is_enough_if_it_changes(budget, compared):
     assert found.curve.tolist() == [1.0]
     assert "one result" in found.summary
     assert (found.selection is not None) == (compared == 40)
+
+
+@pytest.mark.parametrize("kind", ["log", "counts"])
+def test_ranks_that_the_log_lacks_are_named(kind):
+    """As of results that are ads and were not logged, or of second pages."""
+    kept = LOG.position != 2
+    log = ClickLog(
+        session=LOG.sessions[LOG.row_page][kept],
+        query=LOG.queries[LOG.page_query.code[LOG.row_page]][kept],
+        document=LOG.document[kept],
+        position=np.where(LOG.position == 5, 15, LOG.position)[kept],
+        click=LOG.click[kept],
+    )
+    found = learn(log if kind == "log" else aggregate(log), DATA, budget="quick", **OPTIONS)
+    gaps = [one for one in found.warnings if "shows nothing at" in one]
+    assert gaps == ["the log shows nothing at ranks 2, 5 to 14: there the curve is not from clicks"]
+    whole = learn(LOG, DATA, budget="quick", **OPTIONS)
+    assert not any("shows nothing at" in one for one in whole.warnings)
