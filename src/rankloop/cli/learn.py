@@ -47,7 +47,7 @@ def learn(
     exportable: Annotated[
         bool,
         typer.Option(
-            "--exportable", help="Learn a forest that every search engine can hold (see rankloop export)."
+            "--exportable", help="Give a forest that every search engine can hold (see rankloop export)."
         ),
     ] = False,
     seed: Seed = 0,

@@ -12,12 +12,13 @@ from rankloop.data import RankingDataset
 from rankloop.propensity import Identifiability, Propensity
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.base.ranker import Ranker
-from rankloop.unbiased.candidates import candidates, exportable_ones
+from rankloop.unbiased.candidates import candidates
 from rankloop.unbiased.estimation.before_clicks import condensed
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.camps import camps
 from rankloop.unbiased.estimation.curve import curve_of_log
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
+from rankloop.unbiased.estimation.for_engines import for_engines
 from rankloop.unbiased.estimation.held_out import (
     ENOUGH,
     HeldOut,
@@ -68,14 +69,14 @@ def learn(
     queries and added up with the weights that make the clicks on the other queries most likely, together
     with a new curve and clicks that do not depend on relevance. With PyTorch, two small networks join
     them. The sum is one forest, or an `Ensemble` of it and the networks; `networks=False` keeps it one
-    forest. With `exportable` it is one that every search engine can hold: only forests with constant
-    leaves are added up, and missing features count as 0. `summary` says in one paragraph what was found.
-    Its dcg@10 is estimated beside that of the logged order. The shape of the trees is that of the first
-    of `rankers`. Pages whose clicks go against those on the others, as those of people who want bad
-    results to rise, are left out, and the rest is learned from again (`opposed` is their share; above 40
-    % a warning says that the clicks cannot be trusted). With `logged`, the ranker that made the log, the
-    result moves away from it only as far as the clicks bear it out under every click model that is likely
-    (`unbiased.proximal`).
+    forest. With `exportable` a forest that every search engine can hold learns the scores of the result,
+    and takes its place: its leaves are constant, and missing features count as 0. `summary` says in one
+    paragraph what was found. Its dcg@10 is estimated beside that of the logged order. The shape of the
+    trees is that of the first of `rankers`. Pages whose clicks go against those on the others, as those
+    of people who want bad results to rise, are left out, and the rest is learned from again (`opposed` is
+    their share; above 40 % a warning says that the clicks cannot be trusted). With `logged`, the ranker
+    that made the log, the result moves away from it only as far as the clicks bear it out under every
+    click model that is likely (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
@@ -95,13 +96,25 @@ def learn(
     """
     one_of("budget", budget, ("quick", "usual", "large"))
     options: dict[str, Any] = {"rankers": rankers, "logged": logged, "networks": networks}
-    options |= {"exportable": exportable, "budget": budget, "seed": seed}
+    options |= {"budget": budget, "seed": seed}
     if exportable and logged is not None:
         raise ValueError(
             "a step away from the logged ranker is a sum of two rankers, which no search engine can hold; "
             "leave logged or exportable out"
         )
-    found = _once(log, data, propensity, **options)
+    found = _without_opponents(log, data, propensity, **options)
+    if not exportable:
+        return found
+    shape = next(iter((candidates() if rankers is None else rankers).values()))
+    ranker, notes = for_engines(found.ranker, data, shape, seed)
+    return replace(found, ranker=ranker, warnings=(*found.warnings, *notes))
+
+
+def _without_opponents(
+    log: Log, data: RankingDataset, propensity: ClickBias | None, *, seed: int, **options: Any
+) -> Learned:
+    """What is found again without the pages of a camp that wants the opposite of the others."""
+    found = _once(log, data, propensity, seed=seed, **options)
     if not isinstance(log, ClickLog) or found.scores is None:
         return found
     apart = camps(log, data, found.scores, seed)
@@ -112,7 +125,7 @@ def learn(
         note = f"{about}: they cannot be trusted; find out who is who, and leave some out"
     else:
         note = f"{about}: these pages are left out"
-        found = _once(log.select(apart.pages[0]), data, propensity, **options)
+        found = _once(log.select(apart.pages[0]), data, propensity, seed=seed, **options)
     return replace(found, warnings=(*found.warnings, note), opposed=apart.share)
 
 
@@ -125,19 +138,15 @@ def _once(
     rankers: Mapping[str, LambdaMART] | None,
     logged: Ranker | None,
     networks: bool,
-    exportable: bool,
     budget: str,
     seed: int,
 ) -> Learned:
     known = dict(candidates() if rankers is None else rankers)
     if not known:
         raise ValueError("learn chooses from at least one ranker, by name")
-    first = next(iter(known.values()))
-    if exportable:
-        known, networks = exportable_ones(known), False
     notes = lacking(log)
     if propensity is None:
-        given, by, report = curve_of_log(log, data, first, seed, notes)
+        given, by, report = curve_of_log(log, data, next(iter(known.values())), seed, notes)
     else:
         given, by, report = propensity, GIVEN, None
     seen = evidence(log, given, data)
@@ -145,8 +154,7 @@ def _once(
     held = held_out_rows(seen, seed)
     if budget != "quick" and held is not None:
         lines, large = next(iter(known.values())), budget == "large"
-        sorts = {"large": large, "networks": networks, "linear": not exportable}
-        found = _stacked(log, seen, given, lines, by, report, notes, seed, **sorts)
+        found = _stacked(log, seen, given, lines, by, report, notes, seed, large=large, networks=networks)
         return found if logged is None else _beside(log, data, found, logged)
     if logged is not None:
         raise ValueError(
@@ -191,14 +199,13 @@ def _stacked(
     *,
     large: bool,
     networks: bool,
-    linear: bool,
 ) -> Learned:
     """Many corrections of the clicks, weighted by held-out clicks; more of them with a large budget."""
     estimated = isinstance(given, Propensity) and given.log_covariance is not None
     floors = estimated or by != GIVEN  # a curve that is known is taken as it is
     features = informative(condensed(seen), lines, seed) if large else None
     more = None if features is None else larger(lines, features, networks=networks)
-    options: dict[str, Any] = {"learn": report is not None, "floors": floors, "linear": linear, "seed": seed}
+    options: dict[str, Any] = {"learn": report is not None, "floors": floors, "seed": seed}
     found = stacked(log, seen, given, lines, **options, larger=more, network=networks)
     if found.trust.any():
         notes.append("people click what is on top for trust: such clicks are subtracted")

@@ -61,44 +61,40 @@ class Shapes:
     def of(cls, lines: LambdaMART) -> "Shapes":
         alike: dict[str, Any] = {"trees": lines.trees, "threads": lines.threads, "seed": lines.seed}
         alike["patience"] = None
-        missing = {name: one for name, one in (lines.params or {}).items() if name == "use_missing"}
-        large = {"min_data_in_leaf": 20} | missing
-        plain = LambdaMART(leaves=31, min_sum_hessian=1.0, l2=5.0, params=large, **alike)
-        parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "min_data_in_leaf": 5} | missing
+        plain = LambdaMART(leaves=31, min_sum_hessian=1.0, l2=5.0, params={"min_data_in_leaf": 20}, **alike)
+        parts = {"bagging_fraction": 0.7, "bagging_freq": 1, "min_data_in_leaf": 5}
         return cls(lines, plain, LambdaMART(leaves=15, loss=GAIN, params=parts, **alike))
 
 
-def library(seen: Evidence, lines: LambdaMART, *, linear: bool = True) -> dict[str, Correction]:
+def library(seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
     """Corrections by name; each takes the rows to train on.
 
-    `seen` has the curve that was estimated; it also corrects by half, and not at all. Without `linear`, all
-    are forests.
+    `seen` has the curve that was estimated; it also corrects by half, and not at all.
     """
     shapes = Shapes.of(lines)
     flat, half = tempered(seen, 0.0), tempered(seen, HALF)
     found: dict[str, Correction] = {}
     for name, one in {"flat": flat, "half": half, "full": seen}.items():
-        found |= _by_curve(name, one, shapes, linear=linear)
+        found |= _by_curve(name, one, shapes)
     found["two towers"] = _two_towers(seen, shapes.lines)
     found["plain leaves, two towers"] = _two_towers(seen, shapes.plain)
-    if linear:
-        found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
+    found["linear, two towers"] = lambda kept: straight(seen, kept, towers=True)
     found[f"pairs, half, {ALL}"] = _all_documents(half, shapes.pairs)
     return found
 
 
-def more(name: str, seen: Evidence, lines: LambdaMART, *, linear: bool = True) -> dict[str, Correction]:
-    """Four corrections (three without `linear`) by another way to count the clicks."""
-    return _by_curve(name, seen, Shapes.of(lines), linear=linear)
+def more(name: str, seen: Evidence, lines: LambdaMART) -> dict[str, Correction]:
+    """Four corrections by another way to count the clicks."""
+    return _by_curve(name, seen, Shapes.of(lines))
 
 
-def _by_curve(name: str, seen: Evidence, shapes: Shapes, *, linear: bool) -> dict[str, Correction]:
-    found: dict[str, Correction] = {
+def _by_curve(name: str, seen: Evidence, shapes: Shapes) -> dict[str, Correction]:
+    return {
         f"pairs, {name}": _pairs(seen, shapes.pairs),
         f"likelihood, {name}": _likelihood(seen, shapes.lines),
         f"plain leaves, {name}": _likelihood(seen, shapes.plain),
+        f"linear, {name}": lambda kept: straight(seen, kept),
     }
-    return found | ({f"linear, {name}": lambda kept: straight(seen, kept)} if linear else {})
 
 
 def in_folds(corrections: Mapping[str, Correction], seen: Evidence, seed: int, folds: int = FOLDS) -> Floats:

@@ -88,7 +88,6 @@ def stacked(
     learn: bool,
     floors: bool,
     seed: int,
-    linear: bool = True,
     larger: Larger | None = None,
     network: bool = False,
 ) -> Stacked:
@@ -97,8 +96,7 @@ def stacked(
     The scores of a query come from forests that never saw its clicks. Weights of at least 0, a curve and,
     where that is clearly likelier, clicks from trust are fitted to the clicks together (`learn`; else
     `given` is kept). The curve of the stack, tempered, then makes four more corrections, and the weights are
-    fitted again; with `network`, networks join them; without `linear` there are no members that are linear in
-    the features. Where people stop reading, only
+    fitted again; with `network`, networks join them. Where people stop reading, only
     impressions without a click above them count: there, examination does not depend on what was clicked.
     A sum by which the documents shown were worse than those left out gets more of the members that know what
     was left out (`say_of_the_logger`). What has weight is trained on all queries and added up to one forest,
@@ -112,13 +110,13 @@ def stacked(
     counted, stops = seen, False
     if isinstance(log, ClickLog) and isinstance(given, ClickModel) and by_page(given):
         counted, seen, stops = condensed(before_clicks(log, given, seen)), condensed(seen), True
-    corrections, folds = library(seen, lines, linear=linear), FOLDS if larger is None else larger.folds
+    corrections, folds = library(seen, lines), FOLDS if larger is None else larger.folds
     scores = in_folds(corrections, seen, seed, folds)
     scale = scale_of(scores, seen)
     doubts: dict[str, bool] = {"learn": learn, "floors": floors and not stops, "temper": floors and stops}
     found = _explained(scores / scale, counted, **doubts)
     again = counted if stops else _biased(seen, found.clicked, found.power) if learn else seen
-    added = more("again", again, lines, linear=linear) if learn or stops else {}
+    added = more("again", again, lines) if learn or stops else {}
     if larger is not None:
         added |= larger.corrections(again, [seed])
     if network:
