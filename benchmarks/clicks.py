@@ -7,8 +7,9 @@ session-iterations per second. `simulate` draws the same experiment with vectori
 `trec` needs RANKLOOP_DATA: perplexity on the TREC 2014 sessions, and agreement of clicks with human grades.
 `perplexity` fits logs of several sizes with PyClick (from the checkout that RANKLOOP_PYCLICK names) and with
 us, and compares held-out pages of simulated Zipf queries, of seeds that nothing was developed on; `real` does
-so on the TREC 2014 sessions, and `slow` with DBN and CCM, which take PyClick minutes. `splits` divides the
-TREC pages at random, with PyClick's PBM and UBM in arrays, which are first compared with PyClick's own.
+so on the TREC 2014 sessions, and `slow` with DBN and CCM, which take PyClick minutes: theirs are in arrays
+(`pyclick_in_arrays.py`), which are first compared with PyClick's own on a small log. `splits` divides the
+TREC pages at random, with PyClick's PBM, UBM, DBN and CCM in arrays, and its own other models.
 All times are CPU times, so other work on the machine and threads (only we use them) do not change the ratios.
 """
 
@@ -25,6 +26,7 @@ import numpy as np
 from scipy.stats import t as student
 
 import rankloop.clicks as clicks
+from pyclick_in_arrays import IN_ARRAYS, PEERS, equal_to_pyclick, new_peer, peer_pages, pyclick_in_arrays
 from rankloop.clicks import ClickLog
 from rankloop.clicks.read_graphcm import read_graphcm_grades
 from rankloop.data import RankingDataset
@@ -41,21 +43,10 @@ SIZES, TEST_PAGES, REPORTED = (
     11,
 )  # of `perplexity`; seeds 1 to 4 were developed on
 REAL_SIZES = (125, 250, 500, 1000, 2000, 3233)  # pages of TREC 2014, the first of the log; the last is all
-PEERS = {
-    "globalctr": ("CTR", "GCTR"),
-    "rankctr": ("CTR", "RCTR"),
-    "documentctr": ("CTR", "DCTR"),
-    "cascade": ("CM", "CM"),
-    "pbm": ("PBM", "PBM"),
-    "ubm": ("UBM", "UBM"),
-    "dcm": ("DCM", "DCM"),
-    "sdbn": ("SDBN", "SDBN"),
-    "dbn": ("DBN", "DBN"),
-    "ccm": ("CCM", "CCM"),
-}
-SLOW, SLOW_PAGES = ("dbn", "ccm"), 1000  # PyClick's take minutes for more, which `slow` allows
+SLOW, SLOW_PAGES = ("dbn", "ccm"), 1000  # PyClick's take minutes for more; those in arrays do not
 SPLITS, SPLIT_SIZES, SPLIT_TEST, SPLIT_SEED = 48, (125, 250, 500, 1000, 2000), 1000, 900
-PEER_EM, ALMOST_ONE = 50, 1 - 1e-6  # iterations of PyClick, and its largest probability
+EQUAL = 40  # pages on which predictions in arrays are compared with PyClick's
+SAME = 1e-9  # bits that two equal estimates may differ by
 
 
 def made_data() -> tuple[RankingDataset, np.ndarray]:
@@ -131,6 +122,8 @@ def real() -> None:
 
 def slow() -> None:
     if (parts := trec_parts()) is not None:
+        if importlib.util.find_spec("pyclick") is not None:
+            equal_to_pyclick(*(parts[number].select(np.arange(EQUAL)) for number in (0, 2)))
         beside_pyclick("slow", trec_logs(parts), SLOW)
 
 
@@ -145,29 +138,39 @@ def trec_parts() -> list[ClickLog] | None:
 
 
 def splits() -> None:
-    """PBM and UBM on random divisions of all pages: the mean difference in bits, its interval."""
+    """Models on random divisions of all pages: the mean difference in bits, its interval over divisions."""
     parts = trec_parts()
     if parts is None:
         return
+    if importlib.util.find_spec("pyclick") is None:
+        print("set RANKLOOP_PYCLICK to a checkout of PyClick for the divisions")
+        return
     log = ClickLog.concat(parts)
-    if importlib.util.find_spec("pyclick") is not None:
-        equal_to_pyclick(log.select(np.arange(100)), parts[2])
-    gaps: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    equal_to_pyclick(*(parts[number].select(np.arange(EQUAL)) for number in (0, 2)))
+    found: dict[tuple[int, str], list[tuple[float, float]]] = {}
     for number in range(SPLITS):
         order = np.random.default_rng([SPLIT_SEED, number]).permutation(log.n_pages)
         test = log.select(order[-SPLIT_TEST:])
+        pages = peer_pages(test)
         for size in SPLIT_SIZES:
             train = log.select(order[:size])
-            for model in ("pbm", "ubm"):
+            sessions = peer_pages(train)
+            for model in PEERS:
                 ours = bits_of(clicks.model(model)().fit(train).click_probability(test), test).mean()
-                other = bits_of(pyclick_in_arrays(model, train, test), test).mean()
-                gaps.setdefault((size, model), []).append((ours, other))
+                if model in IN_ARRAYS:
+                    chances = pyclick_in_arrays(model, train, test)
+                else:
+                    peer = new_peer(model)
+                    peer.train(sessions)
+                    chances = np.concatenate([peer.get_full_click_probs(one) for one in pages])
+                found.setdefault((size, model), []).append((ours, bits_of(chances, test).mean()))
     print(f"\nTREC 2014, {SPLITS} random splits: the mean difference in bits and its 95 % interval")
-    for (size, model), found in gaps.items():
-        ours, other = np.transpose(found)
+    for (size, model), both in found.items():
+        ours, other = np.transpose(both)
         gap = ours - other
         error = float(student.ppf(0.975, SPLITS - 1) * gap.std(ddof=1) / np.sqrt(SPLITS))
-        mean, ahead = float(gap.mean()), int((gap < 0).sum())
+        mean = float(gap.mean())
+        ahead, equal = int((gap < -SAME).sum()), int((np.abs(gap) <= SAME).sum())
         record(
             "splits",
             pages=size,
@@ -178,57 +181,12 @@ def splits() -> None:
             low=mean - error,
             high=mean + error,
             ahead=ahead,
+            equal=equal,
             splits=SPLITS,
         )
         between = f"{mean:+.5f} [{mean - error:+.5f}, {mean + error:+.5f}]"
-        both = f"{2 ** other.mean():.4f} {2 ** ours.mean():.4f}"
-        print(f"{size:>6} {model:<6}{both}   {between}  {ahead}/{SPLITS}")
-
-
-def equal_to_pyclick(train: ClickLog, test: ClickLog) -> None:
-    for model in ("pbm", "ubm"):
-        peer = new_peer(model)
-        peer.train(peer_pages(train))
-        theirs = np.concatenate([peer.get_full_click_probs(one) for one in peer_pages(test)])
-        np.testing.assert_allclose(pyclick_in_arrays(model, train, test), theirs, atol=1e-12)
-
-
-def pyclick_in_arrays(model: str, train: ClickLog, test: ClickLog) -> np.ndarray:
-    """What PyClick's PBM or UBM predicts for pages of ten: EM from 1/2, with a click and a skip added."""
-    last = last_clicks(train) if model == "ubm" else 0
-    cell = (train.position - 1) * (K + 1) + last
-    pair, click = train.pairs.code, train.click
-    attraction, examination = np.full(len(train.pairs), 0.5), np.full(K * (K + 1), 0.5)
-    shown = 2 + np.bincount(pair), 2 + np.bincount(cell, minlength=len(examination))
-    for _ in range(PEER_EM):
-        a, e = attraction[pair], examination[cell]
-        clicked = 1 - a * e
-        liked = np.where(click == 1, 1.0, (1 - e) * a / clicked)
-        read = np.where(click == 1, 1.0, (1 - a) * e / clicked)
-        attraction = np.minimum((1 + np.bincount(pair, liked)) / shown[0], ALMOST_ONE)
-        examination = np.minimum((1 + np.bincount(cell, read, len(examination))) / shown[1], ALMOST_ONE)
-    names = train.queries[train.pairs.query], train.documents[train.pairs.document]
-    table = dict(zip(zip(*(ids.tolist() for ids in names), strict=True), attraction, strict=True))
-    pairs = test.pairs
-    ids = zip(test.queries[pairs.query].tolist(), test.documents[pairs.document].tolist(), strict=True)
-    a = np.array([table.get(one, 0.5) for one in ids])[pairs.code].reshape(-1, K)
-    matrix = examination.reshape(K, K + 1)
-    state, found = np.zeros((len(a), K + 1)), np.empty(a.shape)
-    state[:, 0] = 1.0  # P(the last click was here), 0 for none; in the PBM it stays there
-    for k in range(K):
-        p = state * matrix[k] * a[:, k : k + 1]
-        found[:, k] = p.sum(axis=1)
-        if model == "ubm":
-            state -= p
-            state[:, k + 1] += found[:, k]
-    return found.reshape(-1)
-
-
-def last_clicks(log: ClickLog) -> np.ndarray:
-    """The rank of the last click above each impression of pages of ten, 0 for none."""
-    rank = np.where(log.click == 1, log.position, 0).reshape(-1, K)
-    latest = np.maximum.accumulate(rank, axis=1)
-    return np.concatenate([np.zeros((len(rank), 1), int), latest[:, :-1]], axis=1).reshape(-1)
+        perplexities = f"{2 ** other.mean():.4f} {2 ** ours.mean():.4f}"
+        print(f"{size:>6} {model:<12}{perplexities}   {between}  {ahead} ahead, {equal} equal of {SPLITS}")
 
 
 def beside_pyclick(
@@ -256,17 +214,19 @@ def beside_pyclick(
                 print(f"{row}{'-':>9}{2 ** bits.mean():>10.4f}   {'-':<30}{taken:.1f}")
                 continue
             start = time.process_time()
-            peer = new_peer(model)
-            peer.train(sessions[0])
-            longer = time.process_time() - start
-            chances = np.concatenate([peer.get_full_click_probs(one) for one in sessions[1]])
+            if table == "slow":
+                chances, longer = pyclick_in_arrays(model, train, test), None
+            else:
+                peer = new_peer(model)
+                peer.train(sessions[0])
+                longer = time.process_time() - start
+                chances = np.concatenate([peer.get_full_click_probs(one) for one in sessions[1]])
             other = bits_of(chances, test)
             gap = np.bincount(test.row_page, bits - other)
             mean, error = gap.sum() / len(test), 1.96 * gap.std() * np.sqrt(len(gap)) / len(test)
             between = f"{mean:+.5f} [{mean - error:+.5f}, {mean + error:+.5f}]"
-            rest = (
-                f"{2 ** other.mean():>9.4f}{2 ** bits.mean():>10.4f}   {between:<30}{longer:.1f} {taken:.2f}"
-            )
+            both = "" if longer is None else f"{longer:.1f} {taken:.2f}"
+            rest = f"{2 ** other.mean():>9.4f}{2 ** bits.mean():>10.4f}   {between:<30}{both}"
             record(
                 table,
                 log=name,
@@ -313,26 +273,6 @@ def zipf_log(user: str, pages: int, seed: int) -> ClickLog:
     return clicks.simulate(
         data, logging_policy=scores, user=clicks.user(user), sessions=pages, temperature=0.3, seed=seed
     )
-
-
-def new_peer(name: str):
-    module, kind = PEERS[name]
-    return getattr(importlib.import_module(f"pyclick.click_models.{module}"), kind)()
-
-
-def peer_pages(log: ClickLog) -> list:
-    from pyclick.search_session.SearchResult import SearchResult
-    from pyclick.search_session.SearchSession import SearchSession
-
-    sessions = []
-    for page in range(log.n_pages):
-        a, b = log.offsets[page : page + 2]
-        session = SearchSession(str(log.page_query.table[log.page_query.code[page]]))
-        session.web_results = [
-            SearchResult(str(d), int(c)) for d, c in zip(log.document[a:b], log.click[a:b], strict=True)
-        ]
-        sessions.append(session)
-    return sessions
 
 
 def simulate() -> None:

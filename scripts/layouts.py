@@ -141,7 +141,6 @@ LAYOUTS = {
             "PyClick": "{pyclick:.4f}",
             "rankloop": "{rankloop:.4f}",
             "difference, bits": "{bits:+.4f} ({low:+.4f} to {high:+.4f})",
-            "CPU s: PyClick, rankloop": "{pyclick_seconds:.1f}, {seconds:.2f}",
         }
     ),
     "clicks/splits": Layout(
@@ -152,6 +151,7 @@ LAYOUTS = {
             "rankloop": "{rankloop:.4f}",
             "mean difference, bits": "{bits:+.4f} ({low:+.4f} to {high:+.4f})",
             "splits ahead": "{ahead} of {splits}",
+            "equal": "{equal}",
         }
     ),
     "clicks/trec": Layout(

@@ -57,6 +57,7 @@ _DAMAGE = (
     TokenError,
 )
 _SIGNATURE = b"rankloop crc32 "
+_START, _SHOWN = b"PK\x03\x04", 40  # the first bytes of every file; those of another that an error shows
 _LARGEST, _RATIO = 64 << 20, 200  # bytes that any file may unpack to; times its size that a big one may
 _GIVEN: ContextVar[int | None] = ContextVar("bytes that a file may unpack to", default=None)
 
@@ -117,7 +118,8 @@ def check(path: str | Path) -> str:
                 _check_size(archive, file, offer=False)
                 kind = str(_mapping(json.loads(archive.read(_MANIFEST)))["kind"])
         except _DAMAGE as error:
-            raise ValueError(f"{path} is damaged or not written by rankloop ({error}); {again}") from error
+            why = _reason(error)
+            raise ValueError(f"{path} is damaged or not written by rankloop ({why}); {again}") from error
         _read(file, str(path), kind, again)
     return kind
 
@@ -155,7 +157,8 @@ def unpack(whole: bytes, kind: str, *, again: str) -> Archive:
 def _opened(path: str | Path, kind: str) -> IO[bytes]:
     source = Path(path)
     if not source.is_file():
-        raise FileNotFoundError(f"there is no {kind} file {source}")
+        a_folder = ": it is a folder without one" if source.is_dir() else ""
+        raise FileNotFoundError(f"there is no {kind} file {source}{a_folder}")
     return source.open("rb")
 
 
@@ -179,7 +182,9 @@ def _read(
                     },
                 )
     except _DAMAGE as error:
-        raise ValueError(f"{name} is damaged, cut short or not a saved {kind} ({error}); {again}") from error
+        _refuse_text(file, name, kind, again)
+        why = _reason(error)
+        raise ValueError(f"{name} is damaged, cut short or not a saved {kind} ({why}); {again}") from error
     if number > FORMAT:
         raise ValueError(
             f"{name} has format {number}, written by rankloop {manifest.get('rankloop')}; this is rankloop "
@@ -189,6 +194,26 @@ def _read(
         anew = again.removeprefix("copy the file again, or ")  # a copy would be as old
         raise ValueError(f"{name} was written by an older rankloop (format {number}); {anew}")
     raise ValueError(f"{name} holds a {found}, not a {kind}; {again}")
+
+
+def _refuse_text(file: IO[bytes], name: str, kind: str, again: str) -> None:
+    """The error for a file of text, which is another file than the one that was meant."""
+    file.seek(0)
+    start = file.read(_SHOWN)
+    if _START.startswith(start[: len(_START)]):
+        return
+    text = start.decode(errors="replace").removesuffix("\ufffd").split("\n")[0].strip("\ufeff\r\t ")
+    if text.replace("\t", " ").isprintable() and "\ufffd" not in text:
+        other = "" if "name the file" in again else "name another file, or "
+        raise ValueError(
+            f"{name} is not a saved {kind}: expected a file that rankloop saved, got a text that begins with "
+            f"{text!r}; {other}{again.removeprefix('copy the file again, or ')}"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with the bytes, in words that do not need the format."""
+    return "its start or its end is missing" if str(error) == "File is not a zip file" else str(error)
 
 
 def _check_size(archive: zipfile.ZipFile, file: IO[bytes], *, offer: bool) -> None:

@@ -263,6 +263,10 @@ def test_rows_that_are_not_there():
     with pytest.raises(ValueError, match="document b of query q is in the log but not in the data set"):
         log.rows(data)
     assert log.rows(data, missing="mark").tolist() == [0, -1]
+    with pytest.raises(
+        ValueError, match=r"query r of the log is not in the data set, whose queries are q \(2 pairs"
+    ):
+        ClickLog([1, 2, 3], ["r", "r", "q"], ["a", "b", "a"], [1, 1, 1], [0, 0, 0]).rows(data)
     assert ClickLog([1], [3], ["a"], [1], [0]).rows(data, missing="mark").tolist() == [-1]
 
 

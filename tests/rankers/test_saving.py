@@ -79,6 +79,37 @@ def test_every_cut_is_noticed(whole, tmp_path):
             load(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("hello there\nand more", "hello there"),
+        ("1 qid:1 1:0.5\n", "1 qid:1 1:0.5"),
+        ("Größe: " + 60 * "ü", "Größe: ü"),
+    ],
+)
+def test_a_text_is_another_file(tmp_path, text, shown):
+    (tmp_path / "notes.txt").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="not a saved ranker: expected a file that rankloop saved") as caught:
+        load(tmp_path / "notes.txt")
+    assert f"got a text that begins with '{shown}" in str(caught.value)
+    assert str(caught.value).endswith("; name another file, or train the ranker again and save it")
+    assert "zip" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\xff" * 20, b"PK\x03\x04" + bytes(100)])
+def test_other_bytes_may_be_a_damaged_file(tmp_path, content):
+    (tmp_path / "bytes").write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"damaged, .* \(its start or its end is missing\); copy the file again"
+    ):
+        load(tmp_path / "bytes")
+
+
+def test_a_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no ranker file .*: it is a folder without one"):
+        load(tmp_path)
+
+
 def test_changed_bytes_are_noticed_or_harmless(whole, tmp_path):
     path, expected = tmp_path / "model", None
     path.write_bytes(whole)

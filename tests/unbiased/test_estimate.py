@@ -265,3 +265,21 @@ def test_mistakes_are_explained(world, change, message):
     call = {"ranker": data.y, "metric": "dcg", "propensity": THETA, "method": "ips", **change}
     with pytest.raises(ValueError, match=message):
         counterfactual_estimate(log, data, call.pop("ranker"), call.pop("metric"), **call)
+
+
+def test_a_log_of_one_ranking_speaks_neither_for_nor_against_a_curve():
+    """Each document is at one rank: what its clicks differ from its own mean by is rounding, not evidence."""
+    rng = np.random.default_rng(21)
+    data = RankingDataset.from_groups(np.zeros((400, 1)), np.zeros(400), [8] * 50)
+    page_query, rank = rng.integers(0, 50, 2000), np.arange(8)
+    row = (page_query[:, None] * 8 + rank).ravel()
+    for power in rng.uniform(0.5, 1.5, 40):
+        curve = 1.0 / np.arange(1, 9) ** power
+        log = ClickLog(
+            session=np.repeat(np.arange(2000), 8),
+            query=data.qid[page_query].repeat(8),
+            document=row,
+            position=np.tile(rank + 1, 2000),
+            click=rng.random(len(row)) < 0.5 * np.tile(curve, 2000),
+        )
+        assert not list(agreement.against_curve(evidence(log, curve**0.97, data))), power

@@ -90,6 +90,18 @@ def test_an_experiment_gives_the_curve_if_it_is_large_enough(data):
     assert any("uncertain" in one for one in found.warnings)
 
 
+def test_trust_that_an_experiment_shows_is_said(data):
+    """It is among the warnings of the result, which the command prints and a report shows."""
+    kinds = {"trust": True, "pbm": False}
+    for user, trusting in kinds.items():
+        log = simulate(
+            data, logging_policy=data.X[:, 2], user=user, sessions=60_000, k=5, randomize="swap", seed=1
+        )
+        found = learn(log, data, rankers=ONE, budget="quick")
+        assert found.curve_by == "swap_intervention"
+        assert any("people trust high ranks" in one for one in found.warnings) == trusting, found.warnings
+
+
 def test_counts_and_a_given_curve_will_do(data):
     log = simulate(data, logging_policy=data.X[:, 2], sessions=6000, seed=1)
     found = learn(aggregate(log), data, propensity=THETA, rankers=RANKERS, budget="quick")
@@ -155,3 +167,19 @@ def test_few_queries_are_said(data):
     assert any("none was held out" in one for one in found.warnings)
     with pytest.raises(ValueError, match="at least one ranker"):
         learn(log, part, propensity=THETA, rankers={})
+
+
+@pytest.mark.parametrize("budget", ["quick", "usual"])
+def test_a_log_of_several_layouts_has_one_curve_and_says_so(budget):
+    part = two_features(queries=60)
+    logs = [simulate(part, logging_policy=part.X[:, 2], sessions=1500, k=5, seed=seed) for seed in (1, 2)]
+    columns = [dict(log.columns()) for log in logs]
+    both = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    both["session"] = np.repeat(np.arange(3000), 5)
+    log = ClickLog(**both, layout=np.repeat(["desktop", "phone"], 7500))
+    few = candidates(trees=5, threads=1)
+    found = learn(log, part, rankers=few, networks=False, budget=budget)
+    assert any("mixes layouts: one curve was learned for all" in one for one in found.warnings)
+    assert found.identifiability is not None
+    by_layout = {"desktop": THETA[:5], "phone": THETA[:5]}
+    assert learn(log, part, propensity=by_layout, rankers=few, networks=False, budget=budget).curve_by

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from commands import app_of, running
+from rankloop.cli.export import export as export_command
 from rankloop.cli.learn import learn
 from rankloop.clicks import simulate, write_clicks
 from rankloop.data import open_dataset, synthetic, write_svmlight
@@ -59,6 +60,16 @@ def test_a_large_budget(files, monkeypatch):
         json.loads(run(*arguments, "--backend", "local", "--workers", 1, "--json"))["features"]
         == found["features"]
     )
+
+
+def test_what_was_learned_can_go_into_an_engine(files):
+    arguments = (files / "data.txt", files / "log.parquet", "--trees", 5)
+    run(*arguments, "--exportable", "--out", files / "e")
+    export = running(app_of(export_command))
+    export(files / "e", "--to", "ranklib", "--out", files / "e.txt")
+    assert (files / "e.txt").read_text().startswith("## LambdaMART")
+    on_counts = json.loads(run(*arguments, "--exportable", "--backend", "local", "--workers", 1, "--json"))
+    assert on_counts["weights"]
 
 
 def test_mistakes_are_explained(files):

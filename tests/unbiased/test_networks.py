@@ -33,7 +33,7 @@ def smooth():
 def test_they_join_where_utility_is_smooth(smooth, tmp_path):
     drawn, _, found, forest = smooth
     assert found.weights["network"] > 0.1
-    assert "network (" in found.summary
+    assert "networks (" in found.summary
     assert {"network", "network, half, all documents"} <= set(found.held_out)
     assert isinstance(found.ranker, Ensemble)
     assert quality(found, drawn.test) > quality(forest, drawn.test) + 0.005

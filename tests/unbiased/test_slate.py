@@ -126,6 +126,14 @@ def test_mistakes_are_explained():
     assert any("different pages" in one for one in slate(log, good, logged=good).warnings)
 
 
+def test_a_policy_is_asked_for_its_probabilities():
+    log = ClickLog([1, 1], [0, 0], [0, 1], [1, 2], [0, 1])
+    policy = PlackettLuce(DATA, OLD)
+    for target, logged in ((policy, [0.5, 0.5]), ([0.5, 0.5], policy)):
+        with pytest.raises(ValueError, match=r"target=|logged=.*PlackettLuce.*\.conditional\(log\)"):
+            slate(log, target, logged=logged)
+
+
 def test_an_additive_control_is_unbiased_and_quieter():
     """Every log of four pages of one rank is enumerated; the control of a half comes from the other half."""
     old, new, gamma = np.array([0.6, 0.4]), np.array([0.1, 0.9]), np.array([0.7, 0.2])

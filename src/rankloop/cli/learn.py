@@ -44,6 +44,12 @@ def learn(
     networks: Annotated[
         bool, typer.Option(help="Add networks to the stack (if PyTorch is installed), or learn one forest.")
     ] = True,
+    exportable: Annotated[
+        bool,
+        typer.Option(
+            "--exportable", help="Give a forest that every search engine can hold (see rankloop export)."
+        ),
+    ] = False,
     seed: Seed = 0,
     report: ReportFile = None,
     again: Annotated[
@@ -62,6 +68,8 @@ def learn(
     rankloop learn train.txt log.parquet --out fair.model
 
     rankloop learn train.txt opensearch://localhost:9200/ubi_events --out fair.model
+
+    rankloop learn train.txt log.parquet --exportable --out fair.model
 
     rankloop learn opensearch://localhost:9200/ubi_events --out runs/learned
 
@@ -89,14 +97,15 @@ def learn(
             )
         curve = None if propensity is None else _curve(propensity)
         chosen: dict[str, Any] = {"rankers": candidates(trees=trees), "networks": networks}
-        chosen |= {"budget": budget, "seed": seed}
+        chosen |= {"exportable": exportable, "budget": budget, "seed": seed}
         check_report(report)
         learn_ubi(source, out, logs.missing, json, report, logs.on_error, propensity=curve, **chosen)
         return
     work.check(reading)
     check_report(report)
     if log is None and is_service(source):
-        others = {"--out": out, "--propensity": propensity, "--report": report, "--columns": logs.columns}
+        others: dict[str, Any] = {"--out": out, "--propensity": propensity, "--report": report}
+        others |= {"--columns": logs.columns, "--exportable": exportable or None}
         _learn_of_service(source, again, seed, json, others)
         return
     if log is None:
@@ -108,6 +117,7 @@ def learn(
         "propensity": None if propensity is None else _curve(propensity),
         "rankers": candidates(trees=trees),
         "networks": networks,
+        "exportable": exportable,
         "budget": budget,
         "seed": seed,
     }

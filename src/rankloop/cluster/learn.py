@@ -26,6 +26,7 @@ def learn(
     propensity: ClickBias | None = None,
     rankers: Mapping[str, LambdaMART] | None = None,
     networks: bool = True,
+    exportable: bool = False,
     budget: str = "usual",
     seed: int = 0,
     backend: str = "local",
@@ -52,7 +53,14 @@ def learn(
     if given is None:
         given, by, notes = _experiment(shards, seed, backend, workers)
     found = learn_here(
-        counts, documents, propensity=given, rankers=rankers, networks=networks, budget=budget, seed=seed
+        counts,
+        documents,
+        propensity=given,
+        rankers=rankers,
+        networks=networks,
+        exportable=exportable,
+        budget=budget,
+        seed=seed,
     )
     if given is None:
         return replace(found, warnings=(*notes, *found.warnings))

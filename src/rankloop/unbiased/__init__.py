@@ -20,7 +20,8 @@ from rankloop.unbiased.dual_learning_ranker import dual_learning_ranker
 from rankloop.unbiased.goals import goals
 from rankloop.unbiased.intervention_aware import intervention_aware
 from rankloop.unbiased.ips import ips
-from rankloop.unbiased.learn import Learned, learn
+from rankloop.unbiased.learn import learn
+from rankloop.unbiased.learned import Learned
 from rankloop.unbiased.likelihood import likelihood
 from rankloop.unbiased.likelihood_ranker import likelihood_ranker
 from rankloop.unbiased.naive import naive

@@ -1,12 +1,11 @@
 """From a log and a data set to a ranker, with every choice made from the log alone."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rankloop._arrays import Floats
 from rankloop._names import one_of
 from rankloop.clicks import ClickLog
 from rankloop.data import RankingDataset
@@ -19,6 +18,7 @@ from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.camps import camps
 from rankloop.unbiased.estimation.curve import curve_of_log
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
+from rankloop.unbiased.estimation.for_engines import for_engines
 from rankloop.unbiased.estimation.held_out import (
     ENOUGH,
     HeldOut,
@@ -31,87 +31,17 @@ from rankloop.unbiased.estimation.informative import informative
 from rankloop.unbiased.estimation.lacking import all_equal, lacking
 from rankloop.unbiased.estimation.library import split_or_not
 from rankloop.unbiased.estimation.stacked import out_of_fold, stacked
-from rankloop.unbiased.estimation.summary import summary
 from rankloop.unbiased.estimation.voters import KINDS, larger
+from rankloop.unbiased.learned import Learned
 from rankloop.unbiased.likelihood import boosted
-from rankloop.unbiased.proximal import Proximal, proximal
+from rankloop.unbiased.proximal import proximal
 from rankloop.unbiased.select import Selection
 
-__all__ = ["Learned", "learn"]
+__all__ = ["learn"]
 
 GIVEN = "the caller"  # who gave the curve
 CLEAR = 0.4  # of the pages: a larger camp is not called the one that is wrong
 TEMPERED = 0.5  # the power of the curve that corrects where the logged order was good already
-
-
-@dataclass(frozen=True, repr=False)
-class Learned:
-    """The ranker, and how it was chosen.
-
-    `held_out` has the negative log-likelihood of held-out clicks by candidate, `selection` the estimated
-    value of the ranker on the held-out queries (trained on the others) beside that of the logged order. The
-    trees were trained with the curve to the power `power`: 1 corrects in full, 0 not at all. `features` are
-    those that `voters`, the members that a large budget adds, look at, numbered from 0. `weights` has the
-    shares of the corrections in a stack, `trust` the share of irrelevant documents that are clicked once
-    seen, by rank, `agreement` the correlation of the new order with the one shown, and `scores` the score of
-    each row by parts of the stack that were not trained on its query. `opposed` is the share of the pages
-    whose clicks go against those of the others. `proximal` says how far the ranker moves away from a `logged`
-    one.
-    """
-
-    ranker: Ranker
-    chosen: str
-    curve: Floats
-    curve_by: str
-    held_out: dict[str, float]
-    selection: Selection | None
-    identifiability: Identifiability | None
-    warnings: tuple[str, ...]
-    power: float = 1.0
-    features: tuple[int, ...] | None = None
-    voters: tuple[str, ...] = ()
-    weights: dict[str, float] = field(default_factory=dict)
-    trust: Floats | None = None
-    agreement: float | None = None
-    scores: Floats | None = None
-    opposed: float = 0.0
-    proximal: Proximal | None = None
-
-    @property
-    def summary(self) -> str:
-        """One paragraph: who reads how, which correction, why, and how sure."""
-        return summary(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "chosen": self.chosen,
-            "curve": self.curve.tolist(),
-            "curve_by": self.curve_by,
-            "held_out": self.held_out,
-            "selection": None if self.selection is None else self.selection.to_dict(),
-            "identifiability": None if self.identifiability is None else self.identifiability.to_dict(),
-            "warnings": list(self.warnings),
-            "power": self.power,
-            "features": None if self.features is None else list(self.features),
-            "voters": list(self.voters),
-            "weights": self.weights,
-            "trust": None if self.trust is None else self.trust.tolist(),
-            "agreement": self.agreement,
-            "opposed": self.opposed,
-            "proximal": None if self.proximal is None else self.proximal.to_dict(),
-            "summary": self.summary,
-        }
-
-    def __repr__(self) -> str:
-        lines = [self.summary, f"learned by {self.chosen}; curve by {self.curve_by}"]
-        lines.append("examination by rank: " + " ".join(f"{one:.3f}" for one in self.curve))
-        lines.append("negative log-likelihood of held-out clicks per impression, lower is better:")
-        lines += [f"  {value:.5f}  {name}" for name, value in self.held_out.items()]
-        if self.selection is not None:
-            lines += ["dcg@10 on held-out queries, doubly robust:", *repr(self.selection).splitlines()]
-        if self.proximal is not None:
-            lines.append(f"compared with the logged ranker: {self.proximal!r}")
-        return "\n".join([*lines, *(f"warning: {one}" for one in self.warnings)])
 
 
 def learn(
@@ -122,6 +52,7 @@ def learn(
     rankers: Mapping[str, LambdaMART] | None = None,
     logged: Ranker | None = None,
     networks: bool = True,
+    exportable: bool = False,
     budget: str = "usual",
     seed: int = 0,
 ) -> Learned:
@@ -132,18 +63,20 @@ def learn(
     trust it. A `DBN` replaces the curve where it clearly predicts the clicks on held-out pages better: people
     who read on until they are satisfied have no curve by rank.
 
-    With the usual budget twenty corrections (pairs, likelihood with linear and with plain leaves, and linear
-    weights, each with the curve in full, by half, not at all and as the stack finds it; two towers; pairs
-    with documents that were never shown as irrelevant ones) are fitted in three folds of queries and added up
-    with the weights that make the clicks on the other queries most likely, together with a new curve and
-    clicks that do not depend on relevance. With PyTorch, two small networks join them. The sum is one forest,
-    or an `Ensemble` of it and the networks; `networks=False` keeps it one forest, which search engines
-    can take. `summary` says in one paragraph what was found. Its dcg@10 is estimated beside that of the
-    logged order. The shape of the trees is that of the first of `rankers`. Pages whose clicks go against
-    those on the others, as those of people who want bad results to rise, are left out, and the rest is
-    learned from again (`opposed` is their share; above 40 % a warning says that the clicks cannot be
-    trusted). With `logged`, the ranker that made the log, the result moves away from it only as far as the
-    clicks bear it out under every click model that is likely (`unbiased.proximal`).
+    With the usual budget twenty corrections (pairs, likelihood with linear and with plain leaves, and
+    linear weights, each with the curve in full, by half, not at all and as the stack finds it; two
+    towers; pairs with documents that were never shown as irrelevant ones) are fitted in three folds of
+    queries and added up with the weights that make the clicks on the other queries most likely, together
+    with a new curve and clicks that do not depend on relevance. With PyTorch, two small networks join
+    them. The sum is one forest, or an `Ensemble` of it and the networks; `networks=False` keeps it one
+    forest. With `exportable` a forest that every search engine can hold learns the scores of the result,
+    and takes its place: its leaves are constant, and missing features count as 0. `summary` says in one
+    paragraph what was found. Its dcg@10 is estimated beside that of the logged order. The shape of the
+    trees is that of the first of `rankers`. Pages whose clicks go against those on the others, as those
+    of people who want bad results to rise, are left out, and the rest is learned from again (`opposed` is
+    their share; above 40 % a warning says that the clicks cannot be trusted). With `logged`, the ranker
+    that made the log, the result moves away from it only as far as the clicks bear it out under every
+    click model that is likely (`unbiased.proximal`).
 
     `budget="quick"` takes less time: one forest, the first of `rankers` unless others clearly
     predict the clicks on a held-out fifth of the queries better. Where the logged order has most of its value
@@ -164,7 +97,24 @@ def learn(
     one_of("budget", budget, ("quick", "usual", "large"))
     options: dict[str, Any] = {"rankers": rankers, "logged": logged, "networks": networks}
     options |= {"budget": budget, "seed": seed}
-    found = _once(log, data, propensity, **options)
+    if exportable and logged is not None:
+        raise ValueError(
+            "a step away from the logged ranker is a sum of two rankers, which no search engine can hold; "
+            "leave logged or exportable out"
+        )
+    found = _without_opponents(log, data, propensity, **options)
+    if not exportable:
+        return found
+    shape = next(iter((candidates() if rankers is None else rankers).values()))
+    ranker, notes = for_engines(found.ranker, data, shape, seed)
+    return replace(found, ranker=ranker, warnings=(*found.warnings, *notes))
+
+
+def _without_opponents(
+    log: Log, data: RankingDataset, propensity: ClickBias | None, *, seed: int, **options: Any
+) -> Learned:
+    """What is found again without the pages of a camp that wants the opposite of the others."""
+    found = _once(log, data, propensity, seed=seed, **options)
     if not isinstance(log, ClickLog) or found.scores is None:
         return found
     apart = camps(log, data, found.scores, seed)
@@ -175,7 +125,7 @@ def learn(
         note = f"{about}: they cannot be trusted; find out who is who, and leave some out"
     else:
         note = f"{about}: these pages are left out"
-        found = _once(log.select(apart.pages[0]), data, propensity, **options)
+        found = _once(log.select(apart.pages[0]), data, propensity, seed=seed, **options)
     return replace(found, warnings=(*found.warnings, note), opposed=apart.share)
 
 

@@ -10,6 +10,7 @@ from rankloop._names import one_of
 from rankloop._ratio import ratio
 from rankloop.clicks import ClickLog
 from rankloop.unbiased.counterfactual_estimate import FEW, CounterfactualEstimate
+from rankloop.unbiased.plackett_luce import PlackettLuce
 
 __all__ = ["slate"]
 
@@ -89,6 +90,12 @@ def _ratios(log: ClickLog, target: ArrayLike, logged: ArrayLike | None) -> Float
             "the log has no column propensity; log the probability of each impression, or pass logged=, such "
             "as PlackettLuce(data, ranker, temperature).conditional(log)"
         )
+    for name, one in (("target", target), ("logged", given)):
+        if isinstance(one, PlackettLuce):
+            raise ValueError(
+                f"{name}= is one probability per impression, got a PlackettLuce policy; pass its "
+                ".conditional(log), or its .marginal(log) for the method independent"
+            )
     new, old = np.asarray(target, np.float64), np.asarray(given, np.float64)
     for name, probability in (("target", new), ("logged", old)):
         if probability.shape != (len(log),) or not np.all((probability >= 0) & (probability <= 1 + 1e-9)):

@@ -9,6 +9,9 @@ from rankloop.data import RankingDataset
 
 __all__ = ["dataset_documents", "dataset_rows", "places"]
 
+SHOWN = 5  # queries of the data set that an error shows
+ADVICE = 'add it, or leave it out: missing="mark", on the command line --missing drop'
+
 
 def dataset_documents(data: RankingDataset) -> Array:
     """The ids a log uses for the rows of a data set: its docids, or the row numbers."""
@@ -35,11 +38,18 @@ def dataset_rows(data: RankingDataset, pairs: Pairs, missing: str = "raise") -> 
         row = np.where(key[order][at] == wanted, order[at], -1)
     if missing == "raise" and np.any(row < 0):
         lost = int(np.argmax(row < 0))
+        if query_at[lost] < 0:
+            known = [str(one) for one in data.qid[:SHOWN].tolist()] + ["..."] * (data.n_queries > SHOWN)
+            raise ValueError(
+                f"query {queries[query[lost]]} of the log is not in the data set, whose queries are "
+                f"{', '.join(known)} ({int(np.sum(row < 0)):,} pairs of query and document are missing "
+                f"there); {ADVICE}"
+            )
         numbers = f"it has no docids, so documents are row numbers from 0 to {data.n_documents - 1}; "
         raise ValueError(
             f"document {documents[document[lost]]} of query {queries[query[lost]]} is in the log but not in "
             f"the data set ({int(np.sum(row < 0)):,} such pairs); {numbers if data.docid is None else ''}"
-            'add it, or leave it out: missing="mark", on the command line --missing drop'
+            + ADVICE
         )
     return row
 

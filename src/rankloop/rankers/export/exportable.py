@@ -7,6 +7,7 @@ import numpy as np
 from rankloop._arrays import Floats, Singles
 from rankloop.rankers.base.linear_scores import LinearScores
 from rankloop.rankers.base.ranker import Ranker
+from rankloop.rankers.ensemble import Ensemble
 from rankloop.rankers.export.model_text import model_text
 from rankloop.rankers.trees.compile_forest import read_trees
 from rankloop.rankers.trees.decisions import missing_left, zero_left
@@ -26,7 +27,8 @@ def plain_trees(ranker: Ranker | str, target: str, *, deepest: int | None = None
     trees = read_trees(text)
     if trees.lines is not None:
         raise ValueError(
-            f"{target} cannot compute linear leaves; train with linear_tree=False, or rank with rankloop"
+            f"{target} cannot compute linear leaves; train with linear_tree=False, learn from clicks with "
+            "exportable=True (--exportable), or rank with rankloop"
         )
     if (trees.rule & CATEGORY).any():
         raise ValueError(
@@ -93,7 +95,8 @@ def in_single(values: Floats | Singles, what: str) -> list[float]:
 
 def no_form(ranker: Ranker | str, target: str, instead: str) -> ValueError:
     """The error for a kind of ranker that the target has no model for."""
-    return ValueError(f"{target} has no model for {type(ranker).__name__}; export {instead}")
+    learned = "; rankloop learn --exportable makes one" if isinstance(ranker, Ensemble) else ""
+    return ValueError(f"{target} has no model for {type(ranker).__name__}; export {instead}{learned}")
 
 
 def _moves_zero(trees: Trees) -> bool:

@@ -19,7 +19,8 @@ def forest_to_onnx(onnx: Any, trees: Trees) -> tuple[list[Any], list[Any], dict[
     """Nodes from `X` to `score`, their constants, and the versions of the operators."""
     if trees.lines is not None:
         raise ValueError(
-            "ONNX cannot compute linear leaves; train with linear_tree=False, or rank with rankloop"
+            "ONNX cannot compute linear leaves; train with linear_tree=False, learn from clicks with "
+            "exportable=True (--exportable), or rank with rankloop"
         )
     if (trees.rule & ZERO).any():
         raise ValueError(

@@ -10,6 +10,7 @@ from rankloop.unbiased.estimation.evidence import Evidence
 __all__ = ["against_curve", "against_model"]
 
 CERTAIN = 0.001  # p-value from which on a disagreement is reported
+ROUNDING = 1e-9  # a difference of clicks that is a smaller share of them is none
 LARGE = 0.05  # a model of relevance that is off by less is not worth a warning
 
 
@@ -63,7 +64,9 @@ def _trend(seen: Evidence) -> Floats:
     clicks = seen.clicks - seen.impressions * seen.beta
     expected = seen.impressions * seen.alpha
     gamma = seen.by_row(clicks) / np.maximum(seen.by_row(expected), 1e-300)
-    beyond = (clicks - expected * gamma[seen.row]) * np.log(seen.position)
+    off = clicks - expected * gamma[seen.row]
+    off[np.abs(off) <= ROUNDING * np.maximum(np.abs(clicks), 1.0)] = 0.0  # of documents at one rank only
+    beyond = off * np.log(seen.position)
     return np.asarray(np.bincount(seen.data.row_query[seen.row], beyond, seen.data.n_queries), np.float64)
 
 

@@ -7,9 +7,9 @@ from sklearn.base import clone
 
 import rankloop.propensity as curves
 from rankloop._arrays import Floats
-from rankloop.clicks import DBN, ClickLog
+from rankloop.clicks import DBN, ClickLog, aggregate
 from rankloop.data import RankingDataset
-from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity
+from rankloop.propensity import Identifiability, IdentifiabilityWarning, Propensity, TrustWarning
 from rankloop.rankers import LambdaMART
 from rankloop.unbiased.estimation.bias import ClickBias
 from rankloop.unbiased.estimation.evidence import Evidence, Log, evidence
@@ -33,7 +33,8 @@ def curve_of_log(
     notes += why
     if found is not None:
         return found, by, None
-    report = curves.identifiability(log, data)
+    counts = aggregate(log) if isinstance(log, ClickLog) else log  # of all layouts
+    report = curves.identifiability(counts, data)
     notes += [f"the curve was learned with the ranker: {one}" for one in report.warnings]
     learned = _joint_curve(evidence(log, None, data), ranker)
     notes += _rising(learned)
@@ -63,6 +64,7 @@ def _experiment(log: Log) -> tuple[Propensity | None, str, list[str]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IdentifiabilityWarning)
+            warnings.simplefilter("ignore", TrustWarning)  # it is among the notes
             found = curves.estimate(log)
     except ValueError:  # no experiment ties the ranks together
         return None, "", []
@@ -78,8 +80,19 @@ def if_precise(found: Propensity, depth: int) -> tuple[Propensity | None, str, l
         why = f"is uncertain by {error.max():.0%} at rank {int(error.argmax()) + 1}; the curve was learned "
         why += "instead (propensity.plan_swaps plans a larger experiment)"
     else:
-        return found, found.method, []
+        return found, found.method, _trusting(found)
     return None, "", [f"{found.method} {why}"]
+
+
+def _trusting(found: Propensity) -> list[str]:
+    """A warning for an experiment that shows trust, which its curve takes for examination."""
+    if found.trust is None or not found.trust.found:
+        return []
+    return [
+        f"people trust high ranks (they click about {found.trust.share:.0%} of the unattractive documents "
+        "that they see at rank 1), which the curve of the experiment takes for examination; compare with "
+        "propensity=clicks.TrustPBM().fit(log)"
+    ]
 
 
 def _rising(curve: Floats) -> list[str]:

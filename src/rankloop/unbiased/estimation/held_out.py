@@ -20,8 +20,8 @@ from rankloop.unbiased.select import Selection, select
 __all__ = ["ENOUGH", "HeldOut", "first_unless_beaten", "held_out_rows", "tempered", "unseen_costs"]
 
 SHARE = 0.2  # of the queries are held out
-LEAST, CLICKED = 30, 10  # with fewer queries, or fewer with a click, none is held out
-ENOUGH = f"{LEAST} queries, {CLICKED} of them with a click"
+LEAST, CLICKED = 30, 10  # with fewer queries, or fewer with a click that compares, none is held out
+ENOUGH = f"{LEAST} queries, {CLICKED} of them with a click on one of several documents"
 GOOD = 0.7  # of the new ranker's gain over a random order: a logged order with this much is good already
 CERTAIN = 4.0  # standard errors at which a lead counts as certain
 SOME = 0.3  # the same as GOOD for people who stop reading, who examine little below a click
@@ -30,11 +30,13 @@ SOME = 0.3  # the same as GOOD for people who stop reading, who examine little b
 def held_out_rows(seen: Evidence, seed: int) -> Bools | None:
     """Which rows belong to the queries that are held out; None where too few queries have pages or clicks."""
     queries = np.flatnonzero(seen.sessions > 0)
-    clicked = np.unique(seen.data.row_query[seen.row[seen.clicks > 0]])
-    if len(queries) < LEAST or len(clicked) < CLICKED:
+    row_query = seen.data.row_query
+    clicked = np.unique(row_query[seen.row[seen.clicks > 0]])
+    several = np.bincount(row_query[seen.shown], minlength=seen.data.n_queries) > 1
+    if len(queries) < LEAST or np.count_nonzero(several[clicked]) < CLICKED:
         return None
     chosen = np.random.default_rng(seed).choice(queries, max(1, int(SHARE * len(queries))), replace=False)
-    return np.isin(seen.data.row_query, chosen)
+    return np.isin(row_query, chosen)
 
 
 def unseen_costs(seen: Evidence, held: Bools, ranker: Ranker, level: float) -> Floats:
