@@ -162,6 +162,25 @@ LAYOUTS = {
             "given the clicks above": "{given_clicks:.4f}",
         }
     ),
+    "exportable/worlds": Layout(
+        {
+            "world": "{world}",
+            "naive trees": "{naive:.4f}",
+            "`learn`": "{learn:.4f}",
+            "`learn`, exportable": "{exportable:.4f}",
+            "quick, constant leaves": "{quick:.4f}",
+            "exportable - `learn`": "{gap[0]:+.4f} ({gap[1]:+.4f} to {gap[2]:+.4f})",
+            "CPU s: `learn`, the forest": "{cpu}",
+        }
+    ),
+    "exportable/mean": Layout(
+        {
+            "worlds": "{worlds}",
+            "exportable - `learn`": "{below[0]:+.4f} ({below[1]:+.4f} to {below[2]:+.4f})",
+            "quick, constant leaves - `learn`": "{quick[0]:+.4f} ({quick[1]:+.4f} to {quick[2]:+.4f})",
+            "`learn` - naive trees": "{above_naive[0]:+.4f} ({above_naive[1]:+.4f} to {above_naive[2]:+.4f})",
+        }
+    ),
     "engines/engines": Layout(
         {
             "engine and row": "{who}",
