@@ -102,6 +102,7 @@ TUNE = Layout(
 LAYOUTS = {
     "auto/sets": AUTO,
     "auto/webis": AUTO,
+    "auto/wild": AUTO,
     "first_minutes/minutes": Layout(
         {
             "user": "{user}",
