@@ -176,6 +176,18 @@ def drawn(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
 
 def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
     """Judged documents of the training and the test queries of benchmarks/search_quality.py."""
+    names = movie_queries()
+    start = int(0.8 * len(names))  # where the test queries begin
+    train, test = judged_movies(names[: how.movies[0]], names[start : start + how.movies[1]])
+    yield train, test
+
+
+def movie_queries() -> list[str]:
+    return np.random.default_rng(SEED).permutation(sorted(catalog.load("msrd-movies").queries)).tolist()
+
+
+def judged_movies(*parts: list[str]) -> list[RankingDataset]:
+    """The judged films of some queries, described by all features of an index, vectors aside."""
     from rankloop.search import Features, Index, Query
     from rankloop.search.judged_lists import judged_lists
 
@@ -184,14 +196,12 @@ def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
         {"id": id} | {name: film[name] for name in (*TEXTS, *NUMBERS) if film.get(name) is not None}
         for id, film in corpus.documents.items()
     ]
-    names = np.random.default_rng(SEED).permutation(sorted(corpus.queries)).tolist()
-    start = int(0.8 * len(names))  # where the test queries begin
     with tempfile.TemporaryDirectory() as place:
         fields = {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(NUMBERS, "number")}
         index = Index.create(Path(place) / "movies", fields)
         index.add(documents)
         index.commit()
-        train, test = (
+        return [
             judged_lists(
                 index.retriever(),
                 Features.standard(index),
@@ -199,9 +209,8 @@ def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
                 corpus.qrels,
                 "judged",
             )
-            for some in (names[: how.movies[0]], names[start : start + how.movies[1]])
-        )
-    yield train, test
+            for some in parts
+        ]
 
 
 SETS = {"webis-clueweb09": webis, "lightgbm-example": example, "msrd-movies": movies, "synthetic": drawn}

@@ -27,6 +27,7 @@ import optuna
 
 import rankloop as rl
 from auto_lab import sets as makers
+from quality import judged_movies, movie_queries
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 from rankloop.rankers.tune import suggest
@@ -174,13 +175,19 @@ def one_relevant(queries: int, features: int) -> Fixed:
     return fixed(RankingDataset.from_groups(X, utility == np.repeat(best, sizes), sizes))
 
 
-def webis() -> Fixed:
-    """The first training fold, with 60 random documents of each list."""
-    data = makers.catalog.load("webis-clueweb09", part="train", fold=1)
-    rng = np.random.default_rng(0)
+def webis(fold: int, seed: int) -> Fixed:
+    """A training fold, with 60 random documents of each list."""
+    data = makers.catalog.load("webis-clueweb09", part="train", fold=fold)
+    rng = np.random.default_rng(seed)
     rows = [np.sort(a + rng.permutation(b - a)[:60]) for a, b in itertools.pairwise(data.offsets)]
     some = np.concatenate(rows)
     return fixed(RankingDataset.from_groups(data.X[some], data.y[some], np.minimum(data.lengths, 60)))
+
+
+def movies(first: int) -> Fixed:
+    """The judged films of 200 queries."""
+    (lists,) = judged_movies(movie_queries()[first : first + 200])
+    return fixed(lists)
 
 
 DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
@@ -194,18 +201,22 @@ DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "sparse, 200 queries": lambda: sparse(200, 200, 0.03, 0.45, 1.0),
     "one relevant, 60": lambda: one_relevant(60, 15),
     "one relevant, 200": lambda: one_relevant(200, 30),
-    "webis": webis,
+    "webis": lambda: webis(1, 0),
     "steps, 6": made(makers.steps, 6),
     "within, 6": made(makers.within, 6),
     "sparse, 100 queries": lambda: sparse(100, 100, 0.08, 0.2, 0.8),
     "sparse, 180 queries": lambda: sparse(180, 200, 0.04, 0.15, 1.0),
     "one relevant, 100": lambda: one_relevant(100, 20),
+    "webis, fold 3": lambda: webis(3, 3),
+    "movies": lambda: movies(2000),
+    "movies, others": lambda: movies(2200),
 }
 REPORTING: dict[str, Callable[[], Fixed]] = {
     "additive": made(makers.additive, 5),
     "kinds": made(makers.kinds, 5),
     "products": made(makers.products, 5),
     "LightGBM's example": lambda: fixed(makers.catalog.load("lightgbm-example", part="train")),
+    "movies": lambda: movies(4000),
 }
 
 
