@@ -28,6 +28,7 @@ __all__ = ["LambdaMART"]
 BACKENDS = {
     "catboost": ("trees.catboost", "CatBoostForest"),
     "lightgbm": ("trees.lightgbm", "LightGBMForest"),
+    "rankloop": ("trees.symmetric", "SymmetricForest"),
     "xgboost": ("trees.xgboost", "XGBoostForest"),
 }
 _OWN = "backend:"
@@ -76,7 +77,7 @@ class LambdaMART(Ranker):
 
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
     _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "device", "init"})
-    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", *BACKENDS)
+    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", "catboost", "lightgbm", "xgboost")
 
     trees: int = 500
     leaves: int = 31
@@ -188,7 +189,7 @@ class LambdaMART(Ranker):
         if self.init is None:
             return None
         self.init._check_fitted()
-        if not isinstance(self.init.forest_, kind):
+        if type(self.init.forest_) is not kind:
             raise ValueError(
                 f"init was grown by {self.init.backend}, but backend is {self.backend}; take the same backend"
             )
