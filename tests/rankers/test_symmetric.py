@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.data import RankingDataset, synthetic
-from rankloop.losses import LambdaRank
+from rankloop.data import synthetic
 from rankloop.metrics import evaluate
 from rankloop.rankers import LambdaMART, load
 from rankloop.rankers.trees.feature_bins import FeatureBins
@@ -97,16 +96,6 @@ def test_two_levels_by_hand():
     np.testing.assert_allclose([level.gain for level in tree.levels], [16.0, 4.0])
     np.testing.assert_allclose(tree.value, [3.0, 1.0, -1.0, -3.0])
     assert leaf.tolist() == [0, 1, 2, 3]
-
-
-def test_one_tree_by_hand():
-    X = np.array([[0.0], [0.1], [0.9], [1.0], [0.2], [0.8]], np.float32)
-    data = RankingDataset.from_groups(X, [0, 1, 2, 1, 0, 2], [4, 2])
-    found = LambdaRank()(np.zeros(6), data.y, data.offsets)
-    left = X[:, 0] < 0.5
-    leaf = [-found.gradient[side].sum() / found.hessian[side].sum() for side in (left, ~left)]
-    scores = small(trees=1, leaves=2, learning_rate=0.5, loss=LambdaRank()).fit(data).predict(X)
-    np.testing.assert_allclose(scores, 0.5 * np.where(left, leaf[0], leaf[1]), rtol=1e-6)
 
 
 @pytest.mark.parametrize("gaps", [False, True])

@@ -15,8 +15,8 @@ _SAMPLE = 100_000  # documents that edges are found on, at most
 class FeatureBins:
     """The edges of each feature: a value goes left of an edge when it is at most the edge.
 
-    Missing values have a bin of their own, after the others, where there are any to learn from; elsewhere they
-    count as 0.
+    Missing values have a bin of their own, after the others, where there are any to learn from; elsewhere
+    they count as 0.
     """
 
     edges: list[Floats]
@@ -36,7 +36,7 @@ class FeatureBins:
         return cls(edges, kinds)
 
     def threshold(self, feature: int, edge: int) -> float:
-        """The value of an edge; after the last one, which has all but missing values below it, the largest."""
+        """The value of an edge; all but missing values are below the one after the last."""
         edges = self.edges[feature]
         return float(edges[edge]) if edge < len(edges) else float(np.finfo(np.float64).max)
 

@@ -69,7 +69,9 @@ def _text(tree: SymmetricTree, rate: float) -> str:
     of_leaves = {"leaf_value": tree.value, "leaf_weight": tree.weight}
     fields = {"num_leaves": str(len(leaves)), "num_cat": "0"}
     fields |= {name: " ".join(found) for name, found in nodes.items()}
-    fields |= {name: " ".join(repr(float(found[leaf])) for leaf in leaves) for name, found in of_leaves.items()}
+    fields |= {
+        name: " ".join(repr(float(found[leaf])) for leaf in leaves) for name, found in of_leaves.items()
+    }
     fields["leaf_count"] = " ".join(str(int(tree.count[leaf])) for leaf in leaves)
     return _lines(fields | {"is_linear": "0", "shrinkage": f"{rate:g}"})
 

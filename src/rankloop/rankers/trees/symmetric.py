@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rankloop._arrays import Bytes, Floats
+from rankloop._arrays import Floats
 from rankloop._warn import warn
 from rankloop.data import RankingDataset
 from rankloop.rankers.base.input import refuse_constant
