@@ -65,4 +65,5 @@ def _edges(values: Singles, most: int) -> Floats:
     low, high = distinct[last].astype(np.float64), distinct[last + 1].astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         middle = low + (high - low) / 2
-    return np.where((middle >= low) & (middle < high) & np.isfinite(middle), middle, low)
+    cuts: Floats = np.where((middle >= low) & (middle < high) & np.isfinite(middle), middle, low)
+    return cuts

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankloop._arrays import Bytes, Floats, Singles
+from rankloop._arrays import Bytes, Floats, Ints, Singles
 from rankloop._jit import over_lists, thread_count
 from rankloop.rankers.trees.feature_bins import FeatureBins
 from rankloop.rankers.trees.symmetric_kernels import best_splits, leaf_sums, packed_sums, send
@@ -90,7 +90,7 @@ class Growing:
         value[enough] = -self.rate * gradients[enough] / (weight[enough] + self.l2)
         return SymmetricTree(levels, _filled(value, count), weight, count), leaf
 
-    def _split(self, leaf: Bytes, sums: Floats, leaves: int, steps: Floats, before: float) -> Level | None:
+    def _split(self, leaf: Bytes, sums: Ints, leaves: int, steps: Floats, before: float) -> Level | None:
         """The best split of all leaves together, or None where no split is better than none."""
         chosen = np.arange(len(self.bins))
         if self.share < 1:
