@@ -1,0 +1,39 @@
+"""What `AutoRanker` tries first, and that its neighbours can be fitted."""
+
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+
+from rankloop.data import synthetic
+from rankloop.rankers.auto.candidates import BACKENDS, first_candidates, neighbours
+from rankloop.rankers.auto.view import View
+
+FIRST = [one for one in first_candidates(BACKENDS, View((0,)), View()) if one.kind == "trees"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return synthetic(n_queries=40, docs_per_query=10, n_features=4, seed=0)
+
+
+@pytest.mark.parametrize("first", FIRST, ids=lambda one: f"{one.name}, {one.view.name}")
+def test_first_candidates_and_their_neighbours_can_be_fitted(data, first):
+    for candidate in (first, *islice(neighbours([first], [View()], seed=0), 2)):
+        ranker = candidate.ranker(threads=1, seed=0, metric="ndcg@10").set_params(trees=2)
+        assert ranker.fit(candidate.view.data(data)).n_trees_ == 2
+
+
+def test_trees_with_random_thresholds_are_a_family_of_their_own():
+    random = next(one for one in FIRST if "with random thresholds" in one.name)
+    plain = replace(random, params={**random.params, "params": {}})
+    assert plain.family != random.family
+    assert plain.group == random.group
+
+
+def test_catboost_is_never_without_regularisation():
+    """Its own objectives were better with its own defaults of it on every development set but one."""
+    first = next(one for one in FIRST if one.params["backend"] == "catboost")
+    for candidate in (first, *islice(neighbours([first], [View()], seed=0), 20)):
+        assert candidate.params["l2"] >= 1
+        assert candidate.params["params"]["random_strength"] == 1
