@@ -125,16 +125,19 @@ def first_candidates(
     slow: dict[str, Any] = {"learning_rate": 0.05, "feature_fraction": 0.6, "bagging_fraction": 0.8}
     random = {"leaves": 15, "params": _RANDOM, **slow}
     symmetric = {"backend": "catboost", "leaves": 16, **_SYMMETRIC}
+    lines = {"leaves": 8, "params": _LINES, **slow}
     every = [
         trees("lambdagap"),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
-        trees("lambdagap", leaves=8, params=_LINES, **slow),
+        Candidate("linear", {"loss": "xendcg", "l2": 1e-3}, replace(missing, logs=True)),
+        trees("lambdagap", **lines),
         trees("backend:QueryRMSE", **symmetric),
         trees("squared", **random),
         trees("lambdagap", by_query, **random),
         network("standard", missing, 0.1),
         trees("lambdagap", **random),
         trees("xendcg", **random),
+        trees("lambdagap", replace(plain, logs=True), **lines),
         trees("squared", by_query, **random),
         network("log1p", missing, 0.1),
         trees("backend:QueryRMSE", by_query, **symmetric),
@@ -142,7 +145,7 @@ def first_candidates(
         trees("lambdagap", **{**random, "leaves": 31}),
         trees("squared", leaves=15, **slow),
         trees("backend:QueryRMSE", **{**symmetric, "leaves": 64}),
-        trees("lambdagap", by_query, leaves=8, params=_LINES, **slow),
+        trees("lambdagap", by_query, **lines),
         Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
         network("standard", missing, 0.3),
         network("standard", by_query, 0.2),
