@@ -1,8 +1,10 @@
 """What `AutoRanker` tries first, and that its neighbours can be fitted."""
 
+import json
 from dataclasses import replace
 from itertools import islice
 
+import numpy as np
 import pytest
 
 from rankloop.data import synthetic
@@ -37,3 +39,23 @@ def test_catboost_is_never_without_regularisation():
     for candidate in (first, *islice(neighbours([first], [View()], seed=0), 20)):
         assert candidate.params["l2"] >= 1
         assert candidate.params["params"]["random_strength"] == 1
+
+
+def test_linear_models_and_linear_leaves_are_tried_on_logarithms():
+    firsts = first_candidates(BACKENDS, View((0,)), View(missing=(1,)), View(columns=(0, 1)))
+    logs = [one for one in firsts if one.view.logs]
+    assert {one.kind for one in logs} == {"linear", "trees"}
+    assert all("linear leaves" in one.name for one in logs if one.kind == "trees")
+    assert {one.view for one in logs} == {View(missing=(1,), logs=True), View(columns=(0, 1), logs=True)}
+
+
+def test_a_view_of_logarithms():
+    X = np.array([[0.0, -1.0, np.nan], [np.e - 1, 9.0, 2.0]], np.float32)
+    offsets = np.array([0, 2])
+    seen = View(missing=(2,), columns=(0, 1), logs=True).of(X, offsets)
+    np.testing.assert_allclose(seen, [[0, -np.log(2), 1], [1, np.log(10), 0]], rtol=1e-6)
+    assert np.isnan(View(logs=True).of(X, offsets)[0, 2])
+    for view in (View(), View(logs=True), View((0,), (1,), (0, 1), True)):
+        assert View.from_dict(json.loads(json.dumps(view.to_dict()))) == view
+    assert View(logs=True).name == "features + logs"
+    assert X[1, 1] == 9  # as it was

@@ -17,8 +17,9 @@ __all__ = ["ALL", "View", "missing_features", "varying_features"]
 class View:
     """Which features are seen, all or the `columns`, and which columns are added to them.
 
-    With `logs`, sign(x) log(1 + |x|) is seen in place of every feature x. Of the features `by_query`, the z-score within the list and the rank within the list, from 0 (last) to 1
-    (first); of the features `missing`, whether the value is missing. Values that are missing stay missing.
+    With `logs`, sign(x) log(1 + |x|) is seen in place of every feature x. Of the features `by_query`, the
+    z-score within the list and the rank within the list, from 0 (last) to 1 (first); of the features
+    `missing`, whether the value is missing. Values that are missing stay missing.
     """
 
     by_query: tuple[int, ...] = ()
@@ -28,7 +29,11 @@ class View:
 
     @property
     def name(self) -> str:
-        parts = [*(["logs"] if self.logs else []), *(["by query"] if self.by_query else []), *(["missing"] if self.missing else [])]
+        parts = [
+            *(["logs"] if self.logs else []),
+            *(["by query"] if self.by_query else []),
+            *(["missing"] if self.missing else []),
+        ]
         kept = "features" if self.columns is None else f"{len(self.columns)} features"
         return " + ".join([kept, *parts])
 
