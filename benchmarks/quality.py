@@ -174,8 +174,13 @@ def drawn(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
     yield train, test
 
 
-def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
-    """Judged documents of the training and the test queries of benchmarks/search_quality.py."""
+def movies(
+    how: Settings, first: int = 0, start: int | None = None
+) -> Iterator[tuple[RankingDataset, RankingDataset]]:
+    """Judged documents of the training and the test queries of benchmarks/search_quality.py.
+
+    Training queries are those from `first` on, test queries those from `start` on.
+    """
     from rankloop.search import Features, Index, Query
     from rankloop.search.judged_lists import judged_lists
 
@@ -185,7 +190,7 @@ def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
         for id, film in corpus.documents.items()
     ]
     names = np.random.default_rng(SEED).permutation(sorted(corpus.queries)).tolist()
-    start = int(0.8 * len(names))  # where the test queries begin
+    start = int(0.8 * len(names)) if start is None else start
     with tempfile.TemporaryDirectory() as place:
         fields = {**dict.fromkeys(TEXTS, "text"), **dict.fromkeys(NUMBERS, "number")}
         index = Index.create(Path(place) / "movies", fields)
@@ -199,7 +204,7 @@ def movies(how: Settings) -> Iterator[tuple[RankingDataset, RankingDataset]]:
                 corpus.qrels,
                 "judged",
             )
-            for some in (names[: how.movies[0]], names[start : start + how.movies[1]])
+            for some in (names[first : first + how.movies[0]], names[start : start + how.movies[1]])
         )
     yield train, test
 

@@ -134,14 +134,17 @@ def webis(seed: int) -> Sets:
     return found
 
 
-def movies(seed: int) -> Sets:
+def films(first: int = 0, start: int | None = None) -> Callable[[int], Sets]:
     """Judged films of 1,000 queries to train and validate on and of 600 others, described by an index."""
-    from quality import FULL
-    from quality import movies as lists
 
-    ((every, test),) = lists(replace(FULL, movies=(1_000, 600)))
-    train, valid = every.split(0.8, seed=seed)
-    return [(train, valid, test)]
+    def make(seed: int) -> Sets:
+        from quality import FULL, movies
+
+        ((every, test),) = movies(replace(FULL, movies=(1_000, 600)), first, start)
+        train, valid = every.split(0.8, seed=seed)
+        return [(train, valid, test)]
+
+    return make
 
 
 def own(draw: int) -> Callable[[int], Sets]:
@@ -174,4 +177,5 @@ REPORTING: dict[str, Callable[[int], Sets]] = {
     "webis": webis,
 }
 if "RANKLOOP_DATA" in os.environ and (Path(os.environ["RANKLOOP_DATA"]) / "msrd_movies").exists():
-    REPORTING["movies"] = movies
+    DEVELOPMENT["movies, other queries"] = films(2_000, 3_000)
+    REPORTING["movies"] = films()

@@ -19,6 +19,7 @@ __all__ = ["LEAST", "Mixture", "mixture"]
 ALIKE = 2  # members of one family at most
 AVERAGED = 10  # models, where there is no time for bags
 LEAST = 1e-3  # weight of a model that is kept
+WEIGHING = 0.03  # of the time, kept for the choice of weights until it is known how long that takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +39,7 @@ class Mixture:
 
 def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting) -> Mixture:
     """Bags of the best, each with time for several folds; or where there is none, the models as they are."""
+    clock.keep(WEIGHING * clock.seconds)
     some = _chosen(tried, BAGGED * setting.members)
     explored = over.fitted.n_documents if over.sampled < 1 else None
     parts = folds_for(some, over.everything, over.held, explored, clock, setting.folds, setting.seed)
@@ -56,7 +58,9 @@ def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setti
         return Mixture(made, found, about, over.compared, scores, None)
     again_on = f"fitted again on {parts.used} of {parts.count} folds of all queries"
     about = f"{len(made)} of the best {_were(len(made))} {again_on}"
+    start = clock.spent
     found = _weighted(*_unseen(made, parts), clock, setting)
+    clock.keep(clock.spent - start)  # as long again at the end, as fewer models are weighted then
     order = np.argsort(-found.weights, kind="stable")[: setting.members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
     made, done = repeated(made, parts, clock, setting.divisions, setting)
