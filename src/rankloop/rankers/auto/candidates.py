@@ -13,7 +13,7 @@ from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Candidate", "first_candidates", "installed_backends", "neighbours"]
 
-BACKENDS = ("lightgbm", "xgboost", "catboost")
+BACKENDS = ("rankloop", "lightgbm", "xgboost", "catboost")
 NEURAL = "neural"
 _LOSSES = ("lambdagap", "lambdarank", "squared", "xendcg", "softmax", "lambdaloss")
 _NETWORK: dict[str, Any] = {"loss": "softmax", "hidden": (128, 64), "learning_rate": 5e-3}
@@ -21,7 +21,7 @@ _NETWORK |= {"weight_decay": 1e-2}
 _TRANSFORMS = ("standard", "log1p", "quantile")
 _LINES: dict[str, Any] = {"linear_tree": True, "linear_lambda": 3.0, "min_data_in_leaf": 50}
 _RANDOM: dict[str, Any] = {"extra_trees": True}  # LightGBM: one random threshold for each feature of a split
-_SYMMETRIC: dict[str, Any] = {  # as CatBoost grows trees by default: the noise in their scores and weights
+_NOISY: dict[str, Any] = {  # as CatBoost grows trees by default: the noise in their scores and weights
     "l2": 3.0,
     "params": {"random_strength": 1.0, "bootstrap_type": "Bayesian"},
 }
@@ -124,34 +124,40 @@ def first_candidates(
 
     slow: dict[str, Any] = {"learning_rate": 0.05, "feature_fraction": 0.6, "bagging_fraction": 0.8}
     random = {"leaves": 15, "params": _RANDOM, **slow}
-    symmetric = {"backend": "catboost", "leaves": 16, **_SYMMETRIC}
+    noisy = {"backend": "catboost", "leaves": 16, **_NOISY}
+    symmetric = {"backend": "rankloop", "leaves": 32, "learning_rate": 0.05}
     lines = {"leaves": 8, "params": _LINES, **slow}
     every = [
-        trees("lambdagap"),
+        trees("lambdagap", **{**symmetric, "learning_rate": 0.1}),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
         Candidate("linear", {"loss": "xendcg", "l2": 1e-3}, replace(missing, logs=True)),
         trees("lambdagap", **lines),
-        trees("backend:QueryRMSE", **symmetric),
-        trees("squared", **random),
-        trees("lambdagap", by_query, **random),
+        trees("lambdagap", **symmetric),
+        trees("backend:QueryRMSE", **noisy),
+        trees("squared", **symmetric),
+        trees("lambdagap", by_query, **symmetric),
         network("standard", missing, 0.1),
         trees("lambdagap", **random),
-        trees("xendcg", **random),
+        trees("xendcg", **symmetric),
         trees("lambdagap", replace(plain, logs=True), **lines),
-        trees("squared", by_query, **random),
+        trees("squared", by_query, **symmetric),
         network("log1p", missing, 0.1),
-        trees("backend:QueryRMSE", by_query, **symmetric),
+        trees("lambdagap"),
+        trees("backend:QueryRMSE", by_query, **noisy),
+        trees("squared", **random),
+        trees("lambdagap", by_query, **random),
         trees("lambdagap", leaves=15, **slow),
-        trees("lambdagap", **{**random, "leaves": 31}),
-        trees("squared", leaves=15, **slow),
-        trees("backend:QueryRMSE", **{**symmetric, "leaves": 64}),
+        trees("lambdagap", **{**symmetric, "leaves": 64, "feature_fraction": 0.6, "bagging_fraction": 0.8}),
+        trees("xendcg", **random),
+        trees("backend:QueryRMSE", **{**noisy, "leaves": 64}),
         trees("lambdagap", by_query, **lines),
         Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
         network("standard", missing, 0.3),
         network("standard", by_query, 0.2),
         network("standard", missing, 0.0, scorer="gam", hidden=(16, 8)),
+        trees("squared", leaves=15, **slow),
         trees("xendcg", leaves=15, **slow),
-        trees("backend:YetiRank", **symmetric),
+        trees("backend:YetiRank", **noisy),
         trees("backend:rank:ndcg", backend="xgboost"),
         trees("lambdagap", by_query, leaves=15, **slow),
         trees("squared", backend="xgboost", leaves=15, **slow),
@@ -198,6 +204,8 @@ def _other_trees(base: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
         "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
         "l2": float(rng.choice([1.0, 3.0, 10.0] if base["backend"] == "catboost" else [0.0, 1.0, 10.0])),
     }
+    if base["backend"] == "rankloop":
+        params["leaves"] = 2 ** round(np.log2(leaves))
     if "params" in base:
         params["params"] = base["params"]
     if not loss.startswith("backend:"):
