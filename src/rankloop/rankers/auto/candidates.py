@@ -64,7 +64,7 @@ class Candidate:
         if self.kind == "trees":
             from rankloop.rankers.lambdamart import LambdaMART
 
-            common = {"trees": 1500, "patience": 100, "threads": threads, "seed": seed, "metric": metric}
+            common = {"trees": 1500, "patience": 75, "threads": threads, "seed": seed, "metric": metric}
             return LambdaMART(**(common | {"stopping": "smoothed"} | _per_split(self.params) | more))
         if self.kind == "linear":
             from rankloop.rankers.linear_ranker import LinearRanker
@@ -133,13 +133,13 @@ def first_candidates(
         trees("lambdagap", **lines),
         trees("backend:QueryRMSE", **symmetric),
         trees("squared", **random),
-        trees("lambdagap", by_query, **random),
         network("standard", missing, 0.1),
+        trees("squared", by_query, leaves=15),
         trees("lambdagap", **random),
+        network("log1p", missing, 0.1),
+        trees("lambdagap", by_query, leaves=15),
         trees("xendcg", **random),
         trees("lambdagap", replace(plain, logs=True), **lines),
-        trees("squared", by_query, **random),
-        network("log1p", missing, 0.1),
         trees("backend:QueryRMSE", by_query, **symmetric),
         trees("lambdagap", leaves=15, **slow),
         trees("lambdagap", **{**random, "leaves": 31}),
@@ -153,10 +153,10 @@ def first_candidates(
         trees("xendcg", leaves=15, **slow),
         trees("backend:YetiRank", **symmetric),
         trees("backend:rank:ndcg", backend="xgboost"),
-        trees("lambdagap", by_query, leaves=15, **slow),
+        trees("lambdagap", by_query, **random),
+        trees("squared", by_query, **random),
         trees("squared", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
-        trees("squared", by_query, leaves=31, **slow),
         trees("lambdagap", backend="xgboost", leaves=15, **slow),
     ]
     fresh = [one for at, one in enumerate(every) if one not in every[:at]]
