@@ -141,6 +141,7 @@ def first_candidates(
         trees("xendcg", **random),
         trees("lambdagap", replace(plain, logs=True), **lines),
         trees("backend:QueryRMSE", by_query, **symmetric),
+        trees("lambdagap", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=15, **slow),
         trees("lambdagap", **{**random, "leaves": 31}),
         trees("squared", leaves=15, **slow),
@@ -157,7 +158,6 @@ def first_candidates(
         trees("squared", by_query, **random),
         trees("squared", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
-        trees("lambdagap", backend="xgboost", leaves=15, **slow),
     ]
     fresh = [one for at, one in enumerate(every) if one not in every[:at]]
     return [one for one in fresh if _can(one, backends, own_objectives)]
