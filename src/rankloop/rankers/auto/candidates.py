@@ -64,7 +64,7 @@ class Candidate:
         if self.kind == "trees":
             from rankloop.rankers.lambdamart import LambdaMART
 
-            common = {"trees": 1500, "patience": 100, "threads": threads, "seed": seed, "metric": metric}
+            common = {"trees": 1500, "patience": 75, "threads": threads, "seed": seed, "metric": metric}
             return LambdaMART(**(common | {"stopping": "smoothed"} | _per_split(self.params) | more))
         if self.kind == "linear":
             from rankloop.rankers.linear_ranker import LinearRanker
@@ -128,27 +128,28 @@ def first_candidates(
     symmetric = {"backend": "rankloop", "leaves": 32, "learning_rate": 0.05}
     lines = {"leaves": 8, "params": _LINES, **slow}
     every = [
-        trees("lambdagap", **{**symmetric, "learning_rate": 0.1}),
+        trees("lambdagap", **({**symmetric, "learning_rate": 0.1} if "rankloop" in backends else {})),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
         Candidate("linear", {"loss": "xendcg", "l2": 1e-3}, replace(missing, logs=True)),
+        trees("squared", **symmetric),
         trees("lambdagap", **lines),
         trees("lambdagap", **symmetric),
         trees("backend:QueryRMSE", **noisy),
-        trees("squared", **symmetric),
         trees("lambdagap", by_query, **symmetric),
         network("standard", missing, 0.1),
         trees("lambdagap", **random),
         trees("xendcg", **symmetric),
-        trees("lambdagap", replace(plain, logs=True), **lines),
-        trees("squared", by_query, **symmetric),
         network("log1p", missing, 0.1),
-        trees("lambdagap"),
+        trees("squared", by_query, **symmetric),
+        trees("lambdagap", replace(plain, logs=True), **lines),
+        trees("xendcg", **random),
         trees("backend:QueryRMSE", by_query, **noisy),
+        trees("lambdagap"),
         trees("squared", **random),
-        trees("lambdagap", by_query, **random),
         trees("lambdagap", leaves=15, **slow),
         trees("lambdagap", **{**symmetric, "leaves": 64, "feature_fraction": 0.6, "bagging_fraction": 0.8}),
-        trees("xendcg", **random),
+        trees("lambdagap", backend="xgboost", leaves=15, **slow),
+        trees("lambdagap", **{**random, "leaves": 31}),
         trees("backend:QueryRMSE", **{**noisy, "leaves": 64}),
         trees("lambdagap", by_query, **lines),
         Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
@@ -156,14 +157,13 @@ def first_candidates(
         network("standard", by_query, 0.2),
         network("standard", missing, 0.0, scorer="gam", hidden=(16, 8)),
         trees("squared", leaves=15, **slow),
-        trees("xendcg", leaves=15, **slow),
-        trees("backend:YetiRank", **noisy),
         trees("backend:rank:ndcg", backend="xgboost"),
-        trees("lambdagap", by_query, leaves=15, **slow),
+        trees("xendcg", leaves=15, **slow),
+        trees("lambdagap", by_query, **random),
+        trees("squared", by_query, **random),
         trees("squared", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
-        trees("squared", by_query, leaves=31, **slow),
-        trees("lambdagap", backend="xgboost", leaves=15, **slow),
+        trees("backend:YetiRank", **noisy),
     ]
     fresh = [one for at, one in enumerate(every) if one not in every[:at]]
     return [one for one in fresh if _can(one, backends, own_objectives)]

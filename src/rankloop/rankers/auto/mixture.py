@@ -9,10 +9,11 @@ from rankloop._arrays import Floats, Ints
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.bags import Bag, Folds, bags, folds_for, refitted, repeated
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.costs import BAGGED
+from rankloop.rankers.auto.costs import MOST
 from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.search import Setting, Tried
 from rankloop.rankers.auto.stack import Stack, stack
+from rankloop.rankers.base.objective import Objective
 
 __all__ = ["LEAST", "Mixture", "mixture"]
 
@@ -40,7 +41,7 @@ class Mixture:
 def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting) -> Mixture:
     """Bags of the best, each with time for several folds; or where there is none, the models as they are."""
     clock.keep(WEIGHING * clock.seconds)
-    some = _chosen(tried, BAGGED * setting.members)
+    some = _chosen(tried, MOST * setting.members)
     explored = over.fitted.n_documents if over.sampled < 1 else None
     parts = folds_for(some, over.everything, over.held, explored, clock, setting.folds, setting.seed)
     again = parts.used > parts.free and not clock.interrupted
@@ -59,9 +60,11 @@ def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setti
     again_on = f"fitted again on {parts.used} of {parts.count} folds of all queries"
     about = f"{len(made)} of the best {_were(len(made))} {again_on}"
     start = clock.spent
-    found = _weighted(*_unseen(made, parts), clock, setting)
+    scores, seen = _unseen(made, parts)
+    found = _weighted(scores, seen, clock, setting)
     clock.keep(clock.spent - start)  # as long again at the end, as fewer models are weighted then
-    order = np.argsort(-found.weights, kind="stable")[: setting.members]
+    alone = np.array([Objective.of(setting.metric, seen)(one) for one in scores.T])
+    order = np.lexsort((-np.nan_to_num(alone), -found.weights))[: setting.members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
     made, done = repeated(made, parts, clock, setting.divisions, setting)
     if done > 1:
