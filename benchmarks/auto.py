@@ -6,10 +6,11 @@
 A library, used as it is, gets its defaults and then random settings within the time, compared on the
 validation set; the best is fitted again on training and validation queries together. The bar is strict:
 the best of the three libraries on the test queries. `ours` is LambdaMART alone, on trees of rankloop and of
-LightGBM, tuned and refitted in the same way. Everything runs on one thread, and minutes are minutes of processor time, as the machine may be
-shared (`--wall`: by the clock). The sets of the published table are those of `REPORTING` in
-auto_lab/sets.py, or with `--wild` those of auto_lab/wild.py; those of `--development` decided how AutoRanker
-works. Results go to the file of `--resume` after every system of every set, and are not computed again.
+LightGBM, tuned and refitted in the same way. Everything runs on one thread, and minutes are minutes of
+processor time, as the machine may be shared (`--wall`: by the clock). The sets of the published table are
+those of `REPORTING` in auto_lab/sets.py, or with `--wild` those of auto_lab/wild.py; those of
+`--development` decided how AutoRanker works. Results go to the file of `--resume` after every system of every
+set, and are not computed again.
 """
 
 import argparse
