@@ -5,11 +5,12 @@
 
 A library, used as it is, gets its defaults and then random settings within the time, compared on the
 validation set; the best is fitted again on training and validation queries together. The bar is strict:
-the best of the three libraries on the test queries. `ours` is LambdaMART alone, tuned and refitted in the
-same way. Everything runs on one thread, and minutes are minutes of processor time, as the machine may be
-shared (`--wall`: by the clock). The sets of the published table are those of `REPORTING` in
-auto_lab/sets.py, or with `--wild` those of auto_lab/wild.py; those of `--development` decided how AutoRanker
-works. Results go to the file of `--resume` after every system of every set, and are not computed again.
+the best of the three libraries on the test queries. `ours` is LambdaMART alone, on trees of rankloop and of
+LightGBM, tuned and refitted in the same way. Everything runs on one thread, and minutes are minutes of
+processor time, as the machine may be shared (`--wall`: by the clock). The sets of the published table are
+those of `REPORTING` in auto_lab/sets.py, or with `--wild` those of auto_lab/wild.py; those of
+`--development` decided how AutoRanker works. Results go to the file of `--resume` after every system of every
+set, and are not computed again.
 """
 
 import argparse
@@ -38,7 +39,7 @@ from results import benchmark, record
 
 METRIC = metric("ndcg@10")
 RESAMPLES = 10_000
-LOSSES = ("lambdagap", "squared", "xendcg", "lambdarank")
+LOSSES = ("lambdagap", "lambdagap", "lambdarank", "squared", "xendcg")
 
 
 def main() -> None:
@@ -59,7 +60,7 @@ def main() -> None:
     clock.now = time.monotonic if asked.wall else time.process_time
     makers = DEVELOPMENT if asked.development else REPORTING
     if asked.wild:
-        makers = {name: wild(name, 2 if asked.development else 11) for name in WILD}
+        makers = {name: wild(name, 2 if asked.development else 12) for name in WILD}
     done: dict[str, Any] = {}
     if asked.resume and asked.resume.exists():
         done = json.loads(asked.resume.read_text())
@@ -123,7 +124,7 @@ def show(name: str, found: dict[str, Any], systems: list[str], table: str) -> tu
 def alone(
     train: RankingDataset, valid: RankingDataset, test: RankingDataset, seconds: float, seed: int
 ) -> tuple[Any, int]:
-    """Our LambdaMART on LightGBM's trees: the best of random settings, fitted again on all queries."""
+    """Our LambdaMART: the best of random settings, fitted again on all queries."""
     end = clock.now() + 0.85 * seconds
     best: tuple[float, dict[str, Any], int] | None = None
     tried = 0
@@ -131,7 +132,8 @@ def alone(
         if best is not None and clock.now() > end:
             break
         stop: Callable[[Any], bool] = lambda _: clock.now() > end  # noqa: E731
-        ranker = rl.LambdaMART(trees=1500, threads=1, callbacks=[stop], **params).fit(train, valid)
+        ranker = rl.LambdaMART(trees=1500, threads=1, stopping="smoothed", callbacks=[stop], **params)
+        ranker.fit(train, valid)
         value = float(np.nanmean(METRIC(ranker.predict(valid), valid.y, valid.offsets)))
         tried += 1
         if best is None or value > best[0]:
@@ -143,19 +145,26 @@ def alone(
 
 
 def settings(seed: int) -> Iterator[dict[str, Any]]:
-    """The defaults under each loss, then random settings."""
+    """Symmetric trees, those of LightGBM, then random settings, of which more are symmetric."""
     rng = np.random.default_rng([seed, 1])
-    yield from ({"loss": loss} for loss in LOSSES)
+    symmetric = {"backend": "rankloop", "leaves": 32}
+    yield {**symmetric, "loss": "lambdagap"}
+    yield {**symmetric, "loss": "lambdagap", "learning_rate": 0.05}
+    yield {**symmetric, "loss": "squared"}
+    yield {"loss": "lambdagap"}
     while True:
-        yield {
+        params = {
             "loss": str(rng.choice(LOSSES)),
-            "leaves": int(rng.choice([7, 15, 31, 63, 127])),
-            "learning_rate": float(rng.choice([0.02, 0.05, 0.1])),
-            "params": {"min_data_in_leaf": int(rng.choice([5, 20, 60]))},
+            "learning_rate": float(rng.choice([0.03, 0.05, 0.1])),
             "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
             "bagging_fraction": float(rng.choice([0.6, 0.8, 1.0])),
             "l2": float(rng.choice([0.0, 1.0, 10.0])),
         }
+        if rng.random() < 0.7:
+            yield params | {"backend": "rankloop", "leaves": int(rng.choice([8, 16, 32, 64]))}
+        else:
+            more = {"min_data_in_leaf": int(rng.choice([1, 5, 20]))}
+            yield params | {"leaves": int(rng.choice([7, 15, 31, 63])), "params": more}
 
 
 if __name__ == "__main__":

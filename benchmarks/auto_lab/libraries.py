@@ -12,7 +12,7 @@ import numpy as np
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
 
-__all__ = ["LIBRARIES", "tuned"]
+__all__ = ["LIBRARIES", "PATIENCE", "TREES", "tuned"]
 
 METRIC = metric("ndcg@10")
 TREES, PATIENCE = 1500, 50

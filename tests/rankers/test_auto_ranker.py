@@ -585,7 +585,10 @@ def test_neighbours_are_settings_that_can_be_fitted():
         ({"members": 0}, "members must be a whole number, at least 1"),
         ({"fits": 1.5}, "fits must be a whole number, at least 1, got 1.5"),
         ({"backends": "lightgbm"}, r"a list of names, such as \['lightgbm'\]"),
-        ({"backends": ["sklearn"]}, "backends are lightgbm, xgboost, catboost, neural, got 'sklearn'"),
+        (
+            {"backends": ["sklearn"]},
+            "backends are rankloop, lightgbm, xgboost, catboost, neural, got .sklearn",
+        ),
     ],
 )
 def test_mistakes_are_named(sets, settings, message):

@@ -47,7 +47,7 @@ def test_more_rounds_than_were_foreseen():
     assert found.number == naive_smoothed(values)
 
 
-@pytest.mark.parametrize("backend", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("backend", ["lightgbm", "rankloop", "xgboost", "catboost"])
 def test_every_library_keeps_the_trees_of_that_round(backend):
     train, valid = synthetic(n_queries=60, docs_per_query=10, n_features=5, seed=0).split(0.7, seed=0)
     ranker = LambdaMART(trees=60, leaves=7, patience=20, stopping="smoothed", backend=backend, threads=1)

@@ -192,7 +192,7 @@ def edges(trees):
     return np.concatenate((rows, mixed, holes, np.full((1, trees.n_features), np.nan, f32))).astype(f32)
 
 
-@pytest.fixture(scope="module", params=["lightgbm", "xgboost", "catboost"])
+@pytest.fixture(scope="module", params=["rankloop", "lightgbm", "xgboost", "catboost"])
 def forest(request):
     pytest.importorskip(request.param)
     data = synthetic(n_queries=30, docs_per_query=12, n_features=5, seed=0)

@@ -62,7 +62,7 @@ def test_names_are_functions_however_they_were_reached():
 # contributions
 
 
-@pytest.mark.parametrize("backend", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("backend", ["lightgbm", "rankloop", "xgboost", "catboost"])
 def test_contributions_of_forests_add_up(lists, backend):
     ranker = LambdaMART(trees=15, leaves=8, threads=1, backend=backend).fit(lists)
     found = contributions(ranker, lists)

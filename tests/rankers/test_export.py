@@ -32,6 +32,7 @@ def scores_of(whole, X):
         LambdaMART(trees=20, leaves=8, threads=1),
         LambdaMART(trees=20, leaves=8, threads=1, backend="xgboost"),
         LambdaMART(trees=20, leaves=8, threads=1, backend="catboost"),
+        LambdaMART(trees=20, leaves=8, threads=1, backend="rankloop"),
         LambdaMART(trees=5, leaves=8, threads=1, params={"use_missing": False}),
     ],
     ids=lambda ranker: f"{type(ranker).__name__}-{ranker.get_params().get('backend', '')}",

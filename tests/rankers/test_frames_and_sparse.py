@@ -102,7 +102,7 @@ def test_no_labels_are_needed_to_predict():
     assert (made.y.tolist(), made.feature_names) == ([0.0, 0.0], ("bm25",))
 
 
-@pytest.mark.parametrize("backend", ["lightgbm", "xgboost"])
+@pytest.mark.parametrize("backend", ["lightgbm", "rankloop", "xgboost"])
 def test_importances_sum_to_one(data, backend):
     ranker = LambdaMART(backend=backend, trees=5, leaves=4, threads=1).fit(data)
     assert ranker.feature_importances_.shape == (4,)
@@ -125,7 +125,7 @@ def test_what_cannot_be_learned_from_is_a_sentence(ranker, X, y, qid, message):
         ranker.fit(X, y, qid=qid)
 
 
-@pytest.mark.parametrize("backend", ["lightgbm", "xgboost", "catboost"])
+@pytest.mark.parametrize("backend", ["lightgbm", "rankloop", "xgboost", "catboost"])
 def test_one_query_is_enough(backend):
     X, y = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]), [0, 1, 2]
     made = LambdaMART(backend=backend, trees=5, leaves=4, threads=1).fit(X, y, qid=[0, 0, 0])

@@ -18,6 +18,7 @@ from rankloop.rankers.trees.callbacks import MLflow
 
 BACKENDS = {"lightgbm": "lambdarank", "xgboost": "rank:ndcg", "catboost": "YetiRank"}
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
+ours_too = pytest.mark.parametrize("backend", [*BACKENDS, "rankloop"])
 TRAIN, VALID = synthetic(n_queries=60, docs_per_query=12, n_features=6, seed=0).split(0.7, seed=0)
 
 
@@ -25,7 +26,7 @@ def small(**options):
     return LambdaMART(**{"trees": 15, "leaves": 8, "threads": 1, **options})
 
 
-@every_backend
+@ours_too
 def test_one_tree_by_hand(backend):
     """One split, two leaves: each leaf is -(sum of gradients) / (sum of Hessians), times the rate."""
     X = np.array([[0.0], [0.1], [0.9], [1.0], [0.2], [0.8]], np.float32)
@@ -91,7 +92,7 @@ def test_a_weight_of_two_is_the_query_twice(backend, own):
     assert np.abs(scores[0] - scores[2]).max() > 0.01
 
 
-@every_backend
+@ours_too
 def test_item_weights_reach_the_loss(backend):
     weight = np.where(TRAIN.y == TRAIN.y.max(), 3.0, 1.0)
     weighed = small(backend=backend, trees=1, leaves=2).fit(TRAIN.replace(item_weight=weight))
@@ -117,7 +118,7 @@ def test_pairs_replace_labels():
         small(loss="backend:lambdarank").fit(TRAIN.replace(pairs=pairs))
 
 
-@every_backend
+@ours_too
 @pytest.mark.parametrize("named", ["ndcg@5", "arp", metric("ndcg@10", convention="lightgbm")], ids=str)
 def test_the_best_round_is_kept(backend, named):
     ranker = small(backend=backend, metric=named, learning_rate=0.5, trees=40, patience=8).fit(TRAIN, VALID)
@@ -130,7 +131,7 @@ def test_the_best_round_is_kept(backend, named):
     assert ranker.metrics_["valid"][str(chosen)] == pytest.approx(reached)
 
 
-@every_backend
+@ours_too
 def test_warm_start_is_continued_training(backend):
     whole = small(backend=backend, trees=12).fit(TRAIN)
     half = small(backend=backend, trees=6).fit(TRAIN)
@@ -218,7 +219,7 @@ def test_gradients_stay_exact_under_weights(monkeypatch):
     assert not coarse(small().fit(TRAIN.replace(item_weight=np.ones(TRAIN.n_documents))))
 
 
-@every_backend
+@ours_too
 def test_seeds(backend):
     options = {"backend": backend, "bagging_fraction": 0.5, "feature_fraction": 0.5}
     first, same, other = (small(**options, seed=seed).fit(TRAIN).predict(VALID) for seed in (1, 1, 2))
@@ -363,7 +364,7 @@ def test_a_validation_set_without_a_value_is_refused():
             small(backend=backend).fit(TRAIN, empty)
 
 
-@every_backend
+@ours_too
 def test_callbacks_see_each_round_and_may_stop(backend, monkeypatch):
     seen = []
 

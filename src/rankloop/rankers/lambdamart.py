@@ -28,6 +28,7 @@ __all__ = ["LambdaMART"]
 BACKENDS = {
     "catboost": ("trees.catboost", "CatBoostForest"),
     "lightgbm": ("trees.lightgbm", "LightGBMForest"),
+    "rankloop": ("trees.symmetric", "SymmetricForest"),
     "xgboost": ("trees.xgboost", "XGBoostForest"),
 }
 _OWN = "backend:"
@@ -43,19 +44,20 @@ class LambdaMART(Ranker):
     .. math:: s_{t+1}(x) = s_t(x) + \eta \, T_t(x), \qquad
         \text{value of a leaf} = -\sum_i g_i \Big/ \Big(\lambda + \sum_i h_i\Big)
 
-    with g and h the gradient and Hessian of the `loss` at the current scores. LightGBM, XGBoost or CatBoost
-    (`backend`) grows the trees. `loss` is any of `rankloop.losses`, by name or as an object. "backend:" and a
-    name is the library's own objective ("backend:lambdarank", "backend:rank:ndcg", "backend:YetiRank").
-    "by:" and a name is what a function that grew the trees from a click log leaves here: no file keeps such
-    a loss.
+    with g and h the gradient and Hessian of the `loss` at the current scores. The `backend` grows the trees:
+    LightGBM, XGBoost, CatBoost, or rankloop itself ("rankloop": symmetric trees). `loss` is any of
+    `rankloop.losses`, by name or as an object. "backend:" and a name is the library's own objective
+    ("backend:lambdarank", "backend:rank:ndcg", "backend:YetiRank"). "by:" and a name is what a function that
+    grew the trees from a click log leaves here: no file keeps such a loss.
 
     With a validation set, the `metric` is measured after every round; training stops after `patience` rounds
     without a better value, and the trees of the best round are kept (`patience=None` never stops early).
     `curve_` holds the values. With few validation queries these go up and down by chance:
     `stopping="smoothed"` compares their means over the rounds around each round, which takes more rounds and
-    is better on average. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such limit,
-    and its trees are symmetric, with the power of two nearest to `leaves`. `bagging_fraction` is the share of
-    the queries that give gradients in a round.
+    is better on average. `min_sum_hessian` is the least sum of h in a leaf; CatBoost has no such limit. The
+    trees of CatBoost and rankloop are symmetric, with one split for all nodes of a level and the power of
+    two nearest to `leaves` (rankloop: 256 at most). `bagging_fraction` is the share of the queries that give
+    gradients in a round, `feature_fraction` that of the features tried for a tree (rankloop: for a level).
 
     `monotone` says by feature whether scores must rise (1) or fall (-1) with it, `interaction` lists groups
     of features that may occur in one branch (a feature in no group is alone in its branches), `categorical`
@@ -76,7 +78,7 @@ class LambdaMART(Ranker):
 
     _honours: ClassVar[frozenset[str]] = frozenset({"query_weight", "item_weight", "position", "pairs"})
     _unsaved: ClassVar[frozenset[str]] = frozenset({"callbacks", "device", "init"})
-    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", *BACKENDS)
+    _libraries: ClassVar[tuple[str, ...]] = ("numpy", "scikit-learn", "catboost", "lightgbm", "xgboost")
 
     trees: int = 500
     leaves: int = 31
@@ -188,7 +190,7 @@ class LambdaMART(Ranker):
         if self.init is None:
             return None
         self.init._check_fitted()
-        if not isinstance(self.init.forest_, kind):
+        if type(self.init.forest_) is not kind:
             raise ValueError(
                 f"init was grown by {self.init.backend}, but backend is {self.backend}; take the same backend"
             )

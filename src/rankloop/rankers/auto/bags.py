@@ -10,7 +10,7 @@ from rankloop._progress import progress
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.candidates import Candidate
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.costs import SAFETY, larger, one_fold
+from rankloop.rankers.auto.costs import BAGGED, SAFETY, larger, one_fold
 from rankloop.rankers.auto.search import Setting, Tried, fit_one
 from rankloop.rankers.auto.stack import rows_of
 from rankloop.rankers.base.per_list import normalised
@@ -95,7 +95,10 @@ def folds_for(
 def bags(
     tried: Sequence[Tried], over: Folds, explored: int | None, clock: Clock, setting: Setting
 ) -> list[Bag]:
-    """One bag after another for as long as there is time; the first also where it is stopped early."""
+    """One bag after another for as long as there is time; the first also where it is stopped early.
+
+    After `BAGGED` times as many as are kept, only in time that the other divisions leave.
+    """
     slower = larger(over.data, over.held, explored)
     missing = over.used - over.free
     made: list[Bag] = []
@@ -104,6 +107,9 @@ def bags(
             for one in tried:
                 seconds = slower * one.seconds
                 needed = seconds * missing
+                if len(made) >= BAGGED * setting.members:
+                    kept = sum(bag.seconds for bag in made[: setting.members])
+                    needed += SAFETY * over.used * (setting.divisions - 1) * kept
                 short = not made and one.candidate.kind == "trees" and WORTH * needed < clock.left
                 if needed < clock.left or short:
                     made += _bag(one.candidate, over, 0, clock, seconds, setting, one if over.free else None)

@@ -13,13 +13,18 @@ from rankloop.rankers.base.ranker import Ranker
 
 __all__ = ["Candidate", "first_candidates", "installed_backends", "neighbours"]
 
-BACKENDS = ("lightgbm", "xgboost", "catboost")
+BACKENDS = ("rankloop", "lightgbm", "xgboost", "catboost")
 NEURAL = "neural"
 _LOSSES = ("lambdagap", "lambdarank", "squared", "xendcg", "softmax", "lambdaloss")
 _NETWORK: dict[str, Any] = {"loss": "softmax", "hidden": (128, 64), "learning_rate": 5e-3}
 _NETWORK |= {"weight_decay": 1e-2}
 _TRANSFORMS = ("standard", "log1p", "quantile")
 _LINES: dict[str, Any] = {"linear_tree": True, "linear_lambda": 3.0, "min_data_in_leaf": 50}
+_RANDOM: dict[str, Any] = {"extra_trees": True}  # LightGBM: one random threshold for each feature of a split
+_NOISY: dict[str, Any] = {  # as CatBoost grows trees by default: the noise in their scores and weights
+    "l2": 3.0,
+    "params": {"random_strength": 1.0, "bootstrap_type": "Bayesian"},
+}
 _PER_SPLIT = {
     "lightgbm": "feature_fraction_bynode",
     "xgboost": "colsample_bynode",
@@ -38,8 +43,8 @@ class Candidate:
     def name(self) -> str:
         shown = [str(self.params.get(name, "")) for name in ("backend", "loss")]
         more = [f"{_SHORT[name]} {value:g}" for name, value in self.params.items() if name in _SHORT]
-        lines = "with linear leaves" if self.params.get("params") == _LINES else ""
-        return " ".join(part for part in (self.kind, *shown, lines, *more) if part)
+        grown = next((text for text, params in _GROWN if self.params.get("params") == params), "")
+        return " ".join(part for part in (self.kind, *shown, grown, *more) if part)
 
     @property
     def family(self) -> tuple[str, ...]:
@@ -59,7 +64,7 @@ class Candidate:
         if self.kind == "trees":
             from rankloop.rankers.lambdamart import LambdaMART
 
-            common = {"trees": 1500, "patience": 50, "threads": threads, "seed": seed, "metric": metric}
+            common = {"trees": 1500, "patience": 75, "threads": threads, "seed": seed, "metric": metric}
             return LambdaMART(**(common | {"stopping": "smoothed"} | _per_split(self.params) | more))
         if self.kind == "linear":
             from rankloop.rankers.linear_ranker import LinearRanker
@@ -80,6 +85,7 @@ def _per_split(params: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+_GROWN = (("with linear leaves", _LINES), ("with random thresholds", _RANDOM))
 _SHORT = {
     "leaves": "leaves",
     "dropout": "dropout",
@@ -117,32 +123,47 @@ def first_candidates(
         )
 
     slow: dict[str, Any] = {"learning_rate": 0.05, "feature_fraction": 0.6, "bagging_fraction": 0.8}
+    random = {"leaves": 15, "params": _RANDOM, **slow}
+    noisy = {"backend": "catboost", "leaves": 16, **_NOISY}
+    symmetric = {"backend": "rankloop", "leaves": 32, "learning_rate": 0.05}
+    lines = {"leaves": 8, "params": _LINES, **slow}
     every = [
-        trees("lambdagap"),
+        trees("lambdagap", **({**symmetric, "learning_rate": 0.1} if "rankloop" in backends else {})),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
-        trees("lambdagap", leaves=8, params=_LINES, **slow),
-        trees("squared", leaves=15),
-        trees("lambdagap", by_query, leaves=15),
-        trees("backend:QueryRMSE", backend="catboost", leaves=64),
+        Candidate("linear", {"loss": "xendcg", "l2": 1e-3}, replace(missing, logs=True)),
+        trees("squared", **symmetric),
+        trees("lambdagap", **lines),
+        trees("lambdagap", **symmetric),
+        trees("backend:QueryRMSE", **noisy),
+        trees("lambdagap", by_query, **symmetric),
         network("standard", missing, 0.1),
-        trees("lambdagap", leaves=15, **slow),
-        trees("squared", by_query, leaves=15),
+        trees("lambdagap", **random),
+        trees("xendcg", **symmetric),
         network("log1p", missing, 0.1),
-        trees("xendcg", leaves=15, **slow),
-        trees("backend:rank:ndcg", backend="xgboost"),
-        trees("squared", leaves=31, **slow),
-        trees("backend:QueryRMSE", by_query, backend="catboost", leaves=64),
-        trees("lambdagap", by_query, leaves=8, params=_LINES, **slow),
+        trees("squared", by_query, **symmetric),
+        trees("lambdagap", replace(plain, logs=True), **lines),
+        trees("xendcg", **random),
+        trees("backend:QueryRMSE", by_query, **noisy),
+        trees("lambdagap"),
+        trees("squared", **random),
+        trees("lambdagap", leaves=15, **slow),
+        trees("lambdagap", **{**symmetric, "leaves": 64, "feature_fraction": 0.6, "bagging_fraction": 0.8}),
+        trees("lambdagap", backend="xgboost", leaves=15, **slow),
+        trees("lambdagap", **{**random, "leaves": 31}),
+        trees("backend:QueryRMSE", **{**noisy, "leaves": 64}),
+        trees("lambdagap", by_query, **lines),
         Candidate("linear", {"loss": "ranknet", "l2": 1e-2}, by_query),
         network("standard", missing, 0.3),
         network("standard", by_query, 0.2),
         network("standard", missing, 0.0, scorer="gam", hidden=(16, 8)),
+        trees("squared", leaves=15, **slow),
+        trees("backend:rank:ndcg", backend="xgboost"),
+        trees("xendcg", leaves=15, **slow),
+        trees("lambdagap", by_query, **random),
+        trees("squared", by_query, **random),
         trees("squared", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
-        trees("lambdagap", by_query, leaves=31, **slow),
-        trees("squared", by_query, leaves=31, **slow),
-        trees("backend:YetiRank", backend="catboost", leaves=64),
-        trees("lambdagap", backend="xgboost", leaves=15, **slow),
+        trees("backend:YetiRank", **noisy),
     ]
     fresh = [one for at, one in enumerate(every) if one not in every[:at]]
     return [one for one in fresh if _can(one, backends, own_objectives)]
@@ -181,8 +202,10 @@ def _other_trees(base: Mapping[str, Any], rng: np.random.Generator) -> dict[str,
         "leaves": leaves,
         "learning_rate": float(rng.choice([0.03, 0.05, 0.1])),
         "feature_fraction": float(rng.choice([0.3, 0.5, 0.7, 1.0])),
-        "l2": float(rng.choice([0.0, 1.0, 10.0])),
+        "l2": float(rng.choice([1.0, 3.0, 10.0] if base["backend"] == "catboost" else [0.0, 1.0, 10.0])),
     }
+    if base["backend"] == "rankloop":
+        params["leaves"] = 2 ** round(np.log2(leaves))
     if "params" in base:
         params["params"] = base["params"]
     if not loss.startswith("backend:"):

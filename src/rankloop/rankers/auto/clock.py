@@ -15,6 +15,7 @@ class Clock:
         self.seconds = seconds
         self.start = now()
         self.interrupted = False
+        self.kept = 0.0
 
     @property
     def spent(self) -> float:
@@ -22,7 +23,11 @@ class Clock:
 
     @property
     def left(self) -> float:
-        return 0.0 if self.interrupted else max(self.seconds - self.spent, 0.0)
+        return 0.0 if self.interrupted else max(self.seconds - self.kept - self.spent, 0.0)
+
+    def keep(self, seconds: float) -> None:
+        """So many of the last seconds are no longer `left`: something at the end takes them."""
+        self.kept = seconds
 
     def interrupt(self) -> None:
         """No time is left from now on."""

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from rankloop._arrays import Ints
 from rankloop.data import RankingDataset
 
-__all__ = ["BAGGED", "SAFETY", "all_folds", "larger", "one_fold"]
+__all__ = ["BAGGED", "MOST", "SAFETY", "all_folds", "larger", "one_fold"]
 
 BAGGED = 2  # times as many members are bagged as are kept
+MOST = 4  # times as many, where there is time for them beside the other divisions
 SAFETY = 1.3  # how much longer a fit may take than it did before
 TOGETHER = 3  # members that have time for all folds, of twice as many, or there are fewer folds or none
 

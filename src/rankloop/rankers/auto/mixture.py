@@ -9,16 +9,18 @@ from rankloop._arrays import Floats, Ints
 from rankloop.data import RankingDataset
 from rankloop.rankers.auto.bags import Bag, Folds, bags, folds_for, refitted, repeated
 from rankloop.rankers.auto.clock import Clock
-from rankloop.rankers.auto.costs import BAGGED
+from rankloop.rankers.auto.costs import MOST
 from rankloop.rankers.auto.division import Division
 from rankloop.rankers.auto.search import Setting, Tried
 from rankloop.rankers.auto.stack import Stack, stack
+from rankloop.rankers.base.objective import Objective
 
 __all__ = ["LEAST", "Mixture", "mixture"]
 
 ALIKE = 2  # members of one family at most
 AVERAGED = 10  # models, where there is no time for bags
 LEAST = 1e-3  # weight of a model that is kept
+WEIGHING = 0.03  # of the time, kept for the choice of weights until it is known how long that takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +40,8 @@ class Mixture:
 
 def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setting) -> Mixture:
     """Bags of the best, each with time for several folds; or where there is none, the models as they are."""
-    some = _chosen(tried, BAGGED * setting.members)
+    clock.keep(WEIGHING * clock.seconds)
+    some = _chosen(tried, MOST * setting.members)
     explored = over.fitted.n_documents if over.sampled < 1 else None
     parts = folds_for(some, over.everything, over.held, explored, clock, setting.folds, setting.seed)
     again = parts.used > parts.free and not clock.interrupted
@@ -56,8 +59,12 @@ def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setti
         return Mixture(made, found, about, over.compared, scores, None)
     again_on = f"fitted again on {parts.used} of {parts.count} folds of all queries"
     about = f"{len(made)} of the best {_were(len(made))} {again_on}"
-    found = _weighted(*_unseen(made, parts), clock, setting)
-    order = np.argsort(-found.weights, kind="stable")[: setting.members]
+    start = clock.spent
+    scores, seen = _unseen(made, parts)
+    found = _weighted(scores, seen, clock, setting)
+    clock.keep(clock.spent - start)  # as long again at the end, as fewer models are weighted then
+    alone = np.array([Objective.of(setting.metric, seen)(one) for one in scores.T])
+    order = np.lexsort((-np.nan_to_num(alone), -found.weights))[: setting.members]
     made = [made[at] for at in order if found.weights[at] > LEAST]
     made, done = repeated(made, parts, clock, setting.divisions, setting)
     if done > 1:

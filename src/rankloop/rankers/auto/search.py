@@ -152,7 +152,8 @@ def _candidates(
     missing = replace(view, missing=missing_features(train, view.columns))
     own = train.item_weight is None
     firsts = first_candidates(setting.backends, by_query, missing, view, own_objectives=own)
-    fresh = [one for one in firsts if one not in best]
+    high = train.y.max() > HIGH
+    fresh = [one for one in firsts if one not in best and not (high and one.params["loss"] == "xendcg")]
     views = [view, by_query] if by_query.by_query else [view]
     return chain(fresh, _until_idle(neighbours(best, views, setting.seed), found))
 

@@ -17,17 +17,23 @@ __all__ = ["ALL", "View", "missing_features", "varying_features"]
 class View:
     """Which features are seen, all or the `columns`, and which columns are added to them.
 
-    Of the features `by_query`, the z-score within the list and the rank within the list, from 0 (last) to 1
-    (first); of the features `missing`, whether the value is missing. Values that are missing stay missing.
+    With `logs`, sign(x) log(1 + |x|) is seen in place of every feature x. Of the features `by_query`, the
+    z-score within the list and the rank within the list, from 0 (last) to 1 (first); of the features
+    `missing`, whether the value is missing. Values that are missing stay missing.
     """
 
     by_query: tuple[int, ...] = ()
     missing: tuple[int, ...] = ()
     columns: tuple[int, ...] | None = None
+    logs: bool = False
 
     @property
     def name(self) -> str:
-        parts = [*(["by query"] if self.by_query else []), *(["missing"] if self.missing else [])]
+        parts = [
+            *(["logs"] if self.logs else []),
+            *(["by query"] if self.by_query else []),
+            *(["missing"] if self.missing else []),
+        ]
         kept = "features" if self.columns is None else f"{len(self.columns)} features"
         return " + ".join([kept, *parts])
 
@@ -42,11 +48,14 @@ class View:
 
     def of(self, X: Singles, offsets: Ints) -> Singles:
         """The columns of this view, for lists with these offsets."""
+        seen = X if self.columns is None else np.ascontiguousarray(X[:, list(self.columns)])
+        if self.logs:
+            seen = np.copysign(np.log1p(np.abs(seen)), seen)
         if not self.by_query and not self.missing:
-            return X if self.columns is None else np.ascontiguousarray(X[:, list(self.columns)])
+            return seen
         at = self.kept(X.shape[1])
         wide = np.empty((len(X), at + self.added), np.float32)
-        wide[:, :at] = X if self.columns is None else X[:, list(self.columns)]
+        wide[:, :at] = seen
         lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.float64)
         for feature in self.by_query:
             column = X[:, feature].astype(np.float64)
@@ -66,12 +75,13 @@ class View:
 
     def to_dict(self) -> dict[str, list[int]]:
         columns = {} if self.columns is None else {"columns": list(self.columns)}
-        return {"by_query": list(self.by_query), "missing": list(self.missing), **columns}
+        logs = {"logs": [1]} if self.logs else {}
+        return {"by_query": list(self.by_query), "missing": list(self.missing), **columns, **logs}
 
     @classmethod
     def from_dict(cls, given: dict[str, Sequence[int]]) -> "View":
         columns = tuple(given["columns"]) if "columns" in given else None
-        return cls(tuple(given["by_query"]), tuple(given["missing"]), columns)
+        return cls(tuple(given["by_query"]), tuple(given["missing"]), columns, "logs" in given)
 
 
 ALL = View()  # all features as they are

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankloop._arrays import Bools, Bytes, Floats, Ints
-from rankloop._jit import kernel, over_lists, part, thread_count
+from rankloop._jit import inlined, kernel, over_lists, part, thread_count
 from rankloop.rankers.trees.forest import Forest, aligned, plain
 from rankloop.rankers.trees.lanes import LANES
 from rankloop.rankers.trees.packing import MOST_LEAVES, pack
@@ -151,13 +151,15 @@ def goes_left(value: float, threshold: float, rule: int, members: Members, start
     return value <= threshold
 
 
-@part
-def line(x: Floats, leaf: int, leaves: tuple[Floats, Floats, Ints, Ints, Floats]) -> float:
+@inlined
+def line(
+    X: Floats, row: int, leaf: int, plain_value: Floats, constant: Floats, terms: Ints, term_feature: Ints,
+    coefficient: Floats,
+) -> float:  # fmt: skip
     """The value of a leaf for a document."""
-    plain_value, constant, terms, term_feature, coefficient = leaves
     total: float = constant[leaf]
     for t in range(terms[leaf], terms[leaf + 1]):
-        value = x[term_feature[t]]
+        value = X[row, term_feature[t]]
         if np.isnan(value):
             total = plain_value[leaf]
             break
@@ -177,13 +179,14 @@ def add_walking(
     """Add every tree to the scores of documents that walk from root to leaf."""
     feature, threshold, rule, left, right = nodes
     members, starts = sets
+    plain_value, constant, terms, term_feature, coefficient = leaves
     for root in roots:
         for r in range(len(X)):
             node = root
             while node >= 0:
                 down = goes_left(X[r, feature[node]], threshold[node], rule[node], members, starts)
                 node = left[node] if down else right[node]
-            out[r] += line(X[r], ~node, leaves)
+            out[r] += line(X, r, ~node, plain_value, constant, terms, term_feature, coefficient)
 
 
 @kernel
@@ -198,8 +201,10 @@ def add_lines(
     out: Floats,
 ) -> None:
     """Add every tree to the scores of up to 64 documents: see `add_blocks`."""
+    plain_value, constant, terms, term_feature, coefficient = leaves
     for t in range(len(trees)):
         start, nodes, first = trees[t, 0], trees[t, 1], trees[t, 2]
         find_leaves(bins, words[start : start + nodes], nodes, reached, leaf)
         for d in range(len(out)):
-            out[d] += line(X[d], first + leaf[d], leaves)
+            at = first + leaf[d]
+            out[d] += line(X, d, at, plain_value, constant, terms, term_feature, coefficient)
