@@ -28,7 +28,7 @@ def best_splits(
 
     A row of `bins` is a feature, a row of `kinds` its number of edges and the bin of missing values (-1 where
     there are none). A row of `found` becomes the gain, the last bin on the left and whether missing values
-    go left. The gain of a leaf is G²/(H + l2), or 0 where H is below `least`.
+    go left. The gain of a leaf is G²/(H + l2), or 0 where H is below `least`, a number above 0.
     """
     table = np.empty(leaves * BINS, np.int64)
     total = np.empty((2, leaves))

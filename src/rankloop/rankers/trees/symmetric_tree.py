@@ -74,7 +74,9 @@ class Growing:
         packed_sums(gradient, hessian, steps, sums)
         leaf = np.zeros(documents, np.uint8)
         levels: list[Level] = []
-        before = float(gradient.sum(dtype=np.float64)) ** 2 / max(whole[1] + self.l2, _LEAST)
+        before = 0.0
+        if whole[1] >= max(self.least, _LEAST):
+            before = float(gradient.sum(dtype=np.float64)) ** 2 / (whole[1] + self.l2)
         for depth in range(self.depth):
             level = self._split(leaf, sums, 1 << depth, steps, before)
             if level is None:
@@ -100,8 +102,8 @@ class Growing:
 
         def work(a: int, b: int) -> None:
             best_splits(
-                self.bins, self.data.kinds, chosen[a:b], leaf, sums, leaves, steps, self.l2, self.least,
-                found[a:b],
+                self.bins, self.data.kinds, chosen[a:b], leaf, sums, leaves, steps, self.l2,
+                max(self.least, _LEAST), found[a:b],
             )  # fmt: skip
 
         if len(leaf) * len(chosen) < _MANY:
