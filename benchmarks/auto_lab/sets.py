@@ -1,8 +1,9 @@
 """Training, validation and test queries, of two kinds.
 
-`DEVELOPMENT` sets decided how AutoRanker and LambdaMART work; `REPORTING` sets were used for nothing but the
-published table. They share no test query and no draw of a maker, and of the movies no query; products and webis
-are only in the second group. A maker gives 1,000 test queries: with 200, a gain of 0.005 hides in its interval.
+`DEVELOPMENT` sets decided how AutoRanker and LambdaMART work; `REPORTING` sets were used for nothing but
+the published table. They share no test query and no draw of a maker, and of the movies no query; products
+and webis are only in the second group. A maker gives 1,000 test queries: with 200, a gain of 0.005 hides in
+its interval.
 """
 
 import os
