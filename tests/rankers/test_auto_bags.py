@@ -6,7 +6,10 @@ import numpy as np
 
 from rankloop.data import synthetic
 from rankloop.rankers import AutoRanker
+from rankloop.rankers.auto import bags as bagging
 from rankloop.rankers.auto import mixture as mixing
+from rankloop.rankers.auto.bags import Bag, Folds
+from rankloop.rankers.auto.costs import SAFETY
 from rankloop.rankers.auto.stack import Stack
 
 DATA = synthetic(n_queries=80, docs_per_query=10, n_features=6, seed=3)
@@ -40,3 +43,26 @@ def test_of_equal_weights_the_best_on_queries_left_out_are_kept(monkeypatch):
         assert len(ranker(members=members).fit(DATA).parts_) == len(kept[-1])
     assert len(kept[0]) == 2 < len(kept[1])
     assert kept[0] == kept[1][:2]
+
+
+def test_time_that_does_not_suffice_for_all_is_spent_on_the_first(monkeypatch):
+    """Two bags of two folds; a division of the first takes 4 seconds with its margin, of the second 8."""
+
+    class Hour:
+        left = 10.0
+
+    def bag(name, seconds):
+        return Bag(name, ["a", "b"], np.array([1.0, 2.0]), seconds)
+
+    def another(name, over, repeat, clock, seconds, setting):
+        clock.left -= over.used * seconds
+        return [Bag(name, ["c", "d"], np.array([4.0, 5.0]), seconds)]
+
+    monkeypatch.setattr(bagging, "_bag", another)
+    over = Folds(DATA, np.arange(10), 2, 2, False, 0)
+    first, second = bag("first", 2 / SAFETY), bag("second", 4 / SAFETY)
+    made, divisions = bagging.repeated([first, second], over, Hour(), 3, None)
+    assert divisions == 3
+    assert made[0].rankers == ["a", "b", "c", "d", "c", "d"]
+    np.testing.assert_allclose(made[0].scores, [3, 4])
+    assert made[1] is second

@@ -122,29 +122,25 @@ def bags(
 def repeated(
     made: Sequence[Bag], over: Folds, clock: Clock, most: int, setting: Setting
 ) -> tuple[list[Bag], int]:
-    """Every bag with the models of other divisions into folds added, while there is time for all of them.
+    """Bags with the models of other divisions into folds added, while there is time; the first ones first.
 
-    Returns the bags and how many divisions they have.
+    Returns the bags and how many divisions they have at most.
     """
-    whole, done = list(made), 1
+    whole = list(made)
     if over.used < over.count:
-        return whole, done
+        return whole, 1
     with progress("bagging again", total=(most - 1) * len(made)) as advance:
         try:
             for repeat in range(1, most):
-                if SAFETY * over.used * sum(bag.seconds for bag in made) > clock.left:
-                    break
-                more: list[Bag] = []
-                for bag in made:
-                    more += _bag(bag.candidate, over, repeat, clock, SAFETY * bag.seconds, setting)
+                for at, bag in enumerate(whole):
+                    seconds = SAFETY * bag.seconds
+                    if over.used * seconds < clock.left:
+                        for more in _bag(bag.candidate, over, repeat, clock, seconds, setting):
+                            whole[at] = _merged(bag, more)
                     advance(1)
-                if len(more) < len(made):
-                    break
-                whole = [_merged(one, other, repeat) for one, other in zip(whole, more, strict=True)]
-                done += 1
         except KeyboardInterrupt:
             clock.interrupt()
-    return whole, done
+    return whole, max(len(bag.rankers) for bag in whole) // over.used
 
 
 def refitted(
@@ -178,8 +174,10 @@ def refitted(
     return whole, done
 
 
-def _merged(bag: Bag, more: Bag, repeat: int) -> Bag:
-    scores = (repeat * bag.scores + more.scores) / (repeat + 1)
+def _merged(bag: Bag, more: Bag) -> Bag:
+    """Both, of which the second has the models of one division."""
+    before = len(bag.rankers) // len(more.rankers)
+    scores = (before * bag.scores + more.scores) / (before + 1)
     return Bag(bag.candidate, bag.rankers + more.rankers, scores, bag.seconds)
 
 

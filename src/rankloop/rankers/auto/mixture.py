@@ -68,7 +68,7 @@ def mixture(tried: Sequence[Tried], over: Division, clock: Clock, setting: Setti
     made = [made[at] for at in order if found.weights[at] > LEAST]
     made, done = repeated(made, parts, clock, setting.divisions, setting)
     if done > 1:
-        about += f", those that count in {done} divisions into folds"
+        about += f", those that count most in {done} divisions into folds"
     scores, seen = _unseen(made, parts)
     return Mixture(made, _weighted(scores, seen, clock, setting), about, seen, scores, parts.left_out)
 
