@@ -404,6 +404,19 @@ def test_a_schedule_that_fails_says_so(tmp_path, monkeypatch, caplog):
     assert schedule.last in caplog.messages
 
 
+def test_a_schedule_beside_another_run_does_not_call_it_a_failure(tmp_path, monkeypatch, caplog):
+    from rankloop.serve.learning.schedule import Schedule
+
+    busy = "raise SystemExit('another run learns from these clicks; wait until it has ended')"
+    monkeypatch.setattr("rankloop.serve.learning.process._PROGRAM", busy)
+    schedule = Schedule(Config(index=tmp_path / "none.index", learn_every=0.05))
+    schedule.start()
+    wait_until(lambda: schedule.last, 60)
+    schedule.stop()
+    assert schedule.last == "another run learns from these clicks; wait until it has ended"
+    assert schedule.last in caplog.messages
+
+
 def wait_until(true, seconds):
     end = time.monotonic() + seconds
     while not true():

@@ -12,6 +12,7 @@ from typing import Any
 
 from rankloop.engines.remote.address import is_address
 from rankloop.serve.config import Config
+from rankloop.serve.learning.record import UNDER_WAY
 
 __all__ = ["LearningProcess"]
 
@@ -65,7 +66,7 @@ class LearningProcess:
             return True, output.strip()
         last = output.strip().rpartition("\n")[2]
         message = last.removeprefix("ValueError: ")  # such an error is a sentence
-        return False, f"learning failed: {message}"
+        return False, message if message.startswith(UNDER_WAY) else f"learning failed: {message}"
 
     def kill(self) -> None:
         """End the run under way, and every later one at once."""
