@@ -45,9 +45,10 @@ class AutoRanker(Ranker):
     r"""The best mixture of trees, linear models and networks that can be trained in `minutes`.
 
     First it tries models on the training set and compares them on the validation set (without one, on a
-    fifth of the queries): trees under several losses, of our own and of every installed library
-    (`backends`: "rankloop", "lightgbm", "xgboost", "catboost", and "neural" for networks), linear models, a small network; each on the features as they are, with z-scores and ranks within the list
-    added, or on logarithms. A loss or a kind of network that is clearly behind is tried no further. Then
+    fifth of the queries): trees under several losses, of our own and of every installed library, linear
+    models, a small network; each on the features as they are, with z-scores and ranks within the list
+    added, or on logarithms. `backends` may name what to use ("rankloop", "lightgbm", "xgboost", "catboost",
+    and "neural" for networks). A loss or a kind of network that is clearly behind is tried no further. Then
     the best are fitted again on `folds` whole-query folds of all data, training and validation, and
     weighted by their scores of the queries left out; the best `members` are kept, and fitted again on
     other folds, up to `divisions` of the queries in all:
