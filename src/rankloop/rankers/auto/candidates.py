@@ -123,10 +123,10 @@ def first_candidates(
         )
 
     slow: dict[str, Any] = {"learning_rate": 0.05, "feature_fraction": 0.6, "bagging_fraction": 0.8}
-    random = {"leaves": 15, "params": _RANDOM, **slow}
-    noisy = {"backend": "catboost", "leaves": 16, **_NOISY}
-    symmetric = {"backend": "rankloop", "leaves": 32, "learning_rate": 0.05}
-    lines = {"leaves": 8, "params": _LINES, **slow}
+    random: dict[str, Any] = {"leaves": 15, "params": _RANDOM, **slow}
+    noisy: dict[str, Any] = {"backend": "catboost", "leaves": 16, **_NOISY}
+    symmetric: dict[str, Any] = {"backend": "rankloop", "leaves": 32, "learning_rate": 0.05}
+    lines: dict[str, Any] = {"leaves": 8, "params": _LINES, **slow}
     every = [
         trees("lambdagap", **({**symmetric, "learning_rate": 0.1} if "rankloop" in backends else {})),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
