@@ -76,18 +76,20 @@ WORLDS = Layout(
     }
 )
 
-AUTO = Layout(
-    {
-        "set": "{set}",
-        "queries": "{queries}",
-        "LightGBM": "{lightgbm:.4f}",
-        "XGBoost": "{xgboost:.4f}",
-        "CatBoost": "{catboost:.4f}",
-        "`AutoRanker`": "{auto:.4f}",
-        "gain": "{gain:+.4f} [{low:+.4f}, {high:+.4f}]",
-    },
-    {"synthetic": "`rl.synthetic`"},
-)
+_LIBRARIES = {
+    "set": "{set}",
+    "queries": "{queries}",
+    "LightGBM": "{lightgbm:.4f}",
+    "XGBoost": "{xgboost:.4f}",
+    "CatBoost": "{catboost:.4f}",
+}
+_AUTO = {"`AutoRanker`": "{auto:.4f}", "its gain": "{auto_gain:+.4f} [{auto_low:+.4f}, {auto_high:+.4f}]"}
+_OURS = {
+    "`LambdaMART`": "{ours:.4f}",
+    "gain of `LambdaMART`": "{ours_gain:+.4f} [{ours_low:+.4f}, {ours_high:+.4f}]",
+}
+_NAMED = {"synthetic": "`rl.synthetic`"}
+AUTO = Layout(_LIBRARIES | _AUTO, _NAMED)
 
 TUNE = Layout(
     {
@@ -100,7 +102,7 @@ TUNE = Layout(
 )
 
 LAYOUTS = {
-    "auto/sets": AUTO,
+    "auto/sets": Layout(_LIBRARIES | _OURS | _AUTO, _NAMED),
     "auto/webis": AUTO,
     "auto/wild": AUTO,
     "first_minutes/minutes": Layout(

@@ -47,7 +47,7 @@ class SymmetricForest(LightGBMForest):
             1e-3 if plan.min_sum_hessian is None else plan.min_sum_hessian,
             plan.feature_fraction,
             plan.threads,
-            np.random.default_rng(plan.seed),
+            np.random.default_rng([plan.seed, 0 if init is None else init.trees]),
         )
         scores, seen = _start(train, init, plan), None if valid is None else _start(valid, init, plan)
         held = None if valid is None else data.bins(valid.X)
