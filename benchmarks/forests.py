@@ -40,6 +40,15 @@ SAMPLED: dict[str, Any] = {
     "feature_fraction": 0.6,
     "bagging_fraction": 0.8,
 }
+OURS: dict[str, dict[str, Any]] = {
+    "symmetric": {"backend": "rankloop"},
+    "symmetric, smoothed stopping": {"backend": "rankloop", "stopping": "smoothed"},
+    "symmetric, rate of 0.05, smoothed": {
+        "backend": "rankloop",
+        "learning_rate": 0.05,
+        "stopping": "smoothed",
+    },
+}
 CHANGES: dict[str, dict[str, Any]] = {
     "defaults": {},
     "smoothed stopping": {"stopping": "smoothed"},
@@ -56,13 +65,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     },
     "sampled, regression": {"loss": "squared", **SAMPLED},
     "sampled, z-scores and ranks within lists": {"by_query": True, **SAMPLED},
-    "symmetric": {"backend": "rankloop"},
-    "symmetric, smoothed stopping": {"backend": "rankloop", "stopping": "smoothed"},
-    "symmetric, rate of 0.05, smoothed": {
-        "backend": "rankloop",
-        "learning_rate": 0.05,
-        "stopping": "smoothed",
-    },
+    **OURS,
     "symmetric, CatBoost's QueryRMSE": {"backend": "catboost", "loss": "backend:QueryRMSE", "leaves": 64},
 }
 STOPPING: dict[str, dict[str, Any]] = {
@@ -76,13 +79,7 @@ STOPPING: dict[str, dict[str, Any]] = {
 SYMMETRIC: dict[str, Any] = {
     "defaults": {},
     "smoothed stopping": {"stopping": "smoothed"},
-    "symmetric": {"backend": "rankloop"},
-    "symmetric, smoothed stopping": {"backend": "rankloop", "stopping": "smoothed"},
-    "symmetric, rate of 0.05, smoothed": {
-        "backend": "rankloop",
-        "learning_rate": 0.05,
-        "stopping": "smoothed",
-    },
+    **OURS,
     "symmetric, grown by CatBoost": {"backend": "catboost", "leaves": 32},
     "LightGBM, lambdarank": ("lightgbm", "lambdarank"),
     "LightGBM, rank_xendcg": ("lightgbm", "rank_xendcg"),

@@ -24,7 +24,7 @@ from rankloop.serve.events.store import Store
 from rankloop.serve.http.schema import SearchRequest
 from rankloop.serve.learning.candidates import Gain, train_candidates
 from rankloop.serve.learning.gate import at_every_look, decide
-from rankloop.serve.learning.record import begin
+from rankloop.serve.learning.record import UNDER_WAY, begin
 from rankloop.serve.learning.run import learn_once, runs
 from rankloop.serve.learning.window import curves_of
 from rankloop.serve.models.registry import Registry
@@ -392,28 +392,23 @@ def test_a_schedule_learns_in_a_process_of_its_own(shop, tmp_path, monkeypatch):
     assert roles_of(config).production in ("v1", "v2")
 
 
-def test_a_schedule_that_fails_says_so(tmp_path, monkeypatch, caplog):
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("no index here", "learning failed: no index here"),
+        (f"{UNDER_WAY}; wait until it has ended", f"{UNDER_WAY}; wait until it has ended"),
+    ],
+    ids=["failed", "another run"],
+)
+def test_a_schedule_that_did_not_learn_says_why(tmp_path, monkeypatch, caplog, said, shown):
     from rankloop.serve.learning.schedule import Schedule
 
-    monkeypatch.setattr("rankloop.serve.learning.process._PROGRAM", "raise SystemExit('no index here')")
+    monkeypatch.setattr("rankloop.serve.learning.process._PROGRAM", f"raise SystemExit({said!r})")
     schedule = Schedule(Config(index=tmp_path / "none.index", learn_every=0.05))
     schedule.start()
     wait_until(lambda: schedule.last, 60)
     schedule.stop()
-    assert schedule.last == "learning failed: no index here"
-    assert schedule.last in caplog.messages
-
-
-def test_a_schedule_beside_another_run_does_not_call_it_a_failure(tmp_path, monkeypatch, caplog):
-    from rankloop.serve.learning.schedule import Schedule
-
-    busy = "raise SystemExit('another run learns from these clicks; wait until it has ended')"
-    monkeypatch.setattr("rankloop.serve.learning.process._PROGRAM", busy)
-    schedule = Schedule(Config(index=tmp_path / "none.index", learn_every=0.05))
-    schedule.start()
-    wait_until(lambda: schedule.last, 60)
-    schedule.stop()
-    assert schedule.last == "another run learns from these clicks; wait until it has ended"
+    assert schedule.last == shown
     assert schedule.last in caplog.messages
 
 
