@@ -131,10 +131,31 @@ def test_enter_in_a_note_gives_no_grade_and_keeps_the_one_that_was_given(desk, b
         first = page.locator("[data-judging] > li").first
         first.get_by_role("button", name="3 Perfect").click()
         first.locator("input[name=reason]").fill("a second look")
-        with page.expect_response("**/judge"):
+        with page.expect_response(lambda one: "second+look" in (one.request.post_data or "")):
             first.locator("input[name=reason]").press("Enter")
         expect(first.get_by_role("button", name="3 Perfect")).to_have_attribute("aria-pressed", "true")
         assert kept() == [(3.0, "a second look")]
+
+
+def test_a_note_comes_after_its_grade_on_a_slow_line(desk, browser):  # noqa: F811
+    """The grade is still under way when the note is sent: what is kept in the end is the note."""
+    service = desk[0]
+    token = add_user(service.store, "ira", "judge")
+    with tab(browser, desk) as page:
+        log_in(page, token)
+        page.goto("/judge?set=head&q=walking hat")
+
+        held = []
+        page.route("**/judge", lambda route: route.continue_() if held else held.append(route))
+        first = page.locator("[data-judging] > li").first
+        first.get_by_role("button", name="3 Perfect").click()
+        first.locator("input[name=reason]").fill("slowly")
+        first.locator("input[name=reason]").press("Enter")
+        page.wait_for_timeout(300)  # in which a note that does not wait is kept
+        with page.expect_response(lambda one: "slowly" in (one.request.post_data or ""), timeout=5_000):
+            held[0].continue_()
+    ratings = service.store.ratings(["walking hat"])
+    assert [(one.grade, one.reason) for one in ratings if one.rater == "ira"] == [(3.0, "slowly")]
 
 
 def test_logging_in_leads_back_to_the_page_it_was_asked_on(desk, browser):  # noqa: F811

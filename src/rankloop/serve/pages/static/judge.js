@@ -29,12 +29,17 @@ export function judge() {
     for (const button of item.querySelectorAll("button[name=grade]")) button.setAttribute("aria-pressed", String(button.value === grade));
   }
 
+  const kept = new WeakMap(); // what is being kept for a document: a note comes after the grade, also if both are under way
+
   async function keep(item, button, onward) {
     const form = item.querySelector("form"), before = item.querySelector("[aria-pressed=true]")?.value ?? "";
+    const fields = new URLSearchParams(new FormData(form, button));
     press(item, button.value);
     if (onward) move(items.indexOf(item) + 1);
+    const sent = kept.has(item) ? kept.get(item).then(() => send("/judge", fields)) : send("/judge", fields);
+    kept.set(item, sent.catch(() => {}));
     try {
-      await send("/judge", new URLSearchParams(new FormData(form, button)));
+      await sent;
     } catch (error) {
       press(item, before);
       say(error.message, 6);
