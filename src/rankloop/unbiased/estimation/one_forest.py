@@ -9,6 +9,7 @@ from sklearn.base import clone
 from rankloop._arrays import Floats
 from rankloop.rankers import LambdaMART
 from rankloop.rankers.trees.lightgbm import LightGBMForest
+from rankloop.rankers.trees.lightgbm_text import tree_texts
 from rankloop.unbiased.estimation.straight import Straight
 
 __all__ = ["one_forest"]
@@ -29,10 +30,8 @@ def one_forest(
     for ranker, weight in used:
         if not isinstance(ranker.forest_, LightGBMForest):
             raise ValueError(f"one forest is made of forests of the backend lightgbm, got {ranker.backend}")
-        _, *parts = ranker.forest_.text.split("\nend of trees")[0].split("\nTree=")
-        for part in parts:
-            body = part.split("\n", 1)[1].rstrip("\n")
-            trees.append(f"Tree={len(trees)}\n{_times(body, weight)}\n\n\n")
+        for tree in tree_texts(ranker.forest_.text):
+            trees.append(f"Tree={len(trees)}\n{_times(tree, weight)}\n\n")
     for body in () if line is None else line.trees():
         trees.append(f"Tree={len(trees)}\n{body}\n\n\n")
     if not trees:
