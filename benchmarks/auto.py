@@ -78,6 +78,11 @@ def main() -> None:
                     asked.resume.write_text(json.dumps(done))
         low, high = show(name, found, asked.systems, asked.table)
         ahead, behind = ahead + (low > 0), behind + (high < 0)
+    for system in asked.systems:
+        took = [done[name][system]["seconds"] for name in asked.sets or makers]
+        print(
+            f"{system}: {min(took):.0f} to {max(took):.0f} seconds of {60 * asked.minutes:.0f}, with scoring"
+        )
     print(f"clearly ahead of the best library on {ahead} sets (goal: half), behind on {behind} (goal: none)")
 
 
@@ -107,7 +112,7 @@ def show(name: str, found: dict[str, Any], systems: list[str], table: str) -> tu
     queries = int(np.isfinite(next(iter(values.values()))).sum())
     text = f"{name:<22}{queries:>8}" + "".join(f"{means[system]:>10.4f}" for system in systems)
     libraries = [system for system in systems if system in LIBRARIES]
-    gains: dict[str, float] = {}
+    gains = {f"{system}_seconds": float(found[system]["seconds"]) for system in systems}
     for system in ("ours", "auto") if libraries else ():
         if system in systems:
             gap = values[system] - values[max(libraries, key=means.__getitem__)]
