@@ -44,6 +44,7 @@ NAMES = [
     "rankdistil(samples=2)",
     "infonce",
     "squared",
+    "centredsquared",
     "sigmoidcrossentropy",
     "gumbel(loss=ranknet, samples=2)",
     "distill(loss=ranknet)",

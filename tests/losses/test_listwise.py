@@ -13,6 +13,7 @@ from rankloop.losses import (
     ApproxAP,
     ApproxMRR,
     ApproxNDCG,
+    CentredSquared,
     Distill,
     Gumbel,
     InfoNCE,
@@ -70,6 +71,48 @@ def test_the_pointwise_table_of_the_lecture():
     labels, offsets = [1, 0, 0, 0, 0], [0, 5]
     assert Squared()([0.2, 0.3, 0.1, 0.1, 0.1], labels, offsets).value[0] / 5 == pytest.approx(0.152)
     assert Squared()([0.9, 0.5, 0.5, 0.5, 0.5], labels, offsets).value[0] / 5 == pytest.approx(0.202)
+
+
+@given(ragged_lists())
+def test_centred_squared(lists):
+    def value(s, y):
+        gaps = [a - b for a, b in zip(s, y, strict=True)]
+        mean = sum(gaps) / len(gaps)
+        return sum((gap - mean) ** 2 for gap in gaps)
+
+    assert_one_by_one(value, lists, CentredSquared())
+
+
+def test_centred_squared_by_hand():
+    """Errors 4, 4.5, 4 have the mean 25/6; the weights 1, 2, 3 multiply the squares of what they differ by."""
+    found = CentredSquared()([5.0, 4.5, 4.0], [1, 0, 0], [0, 3])
+    np.testing.assert_allclose(found.value, [1 / 36 + 1 / 9 + 1 / 36])
+    np.testing.assert_allclose(found.gradient, [-1 / 3, 2 / 3, -1 / 3])
+    np.testing.assert_allclose(found.hessian, [4 / 3] * 3)
+    weighed = CentredSquared()([5.0, 4.5, 4.0], [1, 0, 0], [0, 3], weight=[1, 2, 3])
+    np.testing.assert_allclose(weighed.value, [1 / 36 + 2 / 9 + 3 / 36])
+    np.testing.assert_allclose(weighed.gradient, [-1 / 3, 4 / 3, -1])
+    np.testing.assert_allclose(weighed.hessian, [2 * (w / 3 + 6 / 9) for w in (1, 2, 3)])
+
+
+def test_centred_squared_has_the_gradient_and_the_leaves_of_catboosts_queryrmse():
+    """One tree of one leaf less: CatBoost's first symmetric tree at rate 1 has our leaf values."""
+    catboost = pytest.importorskip("catboost")
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(2, 9, 60)
+    offsets = np.r_[0, np.cumsum(sizes)]
+    labels = rng.integers(0, 4, offsets[-1]).astype(np.float32)
+    X = rng.integers(0, 2, (offsets[-1], 1)).astype(np.float32)
+    model = catboost.CatBoost({
+        "loss_function": "QueryRMSE", "iterations": 1, "depth": 1, "learning_rate": 1.0, "l2_leaf_reg": 0.0,
+        "random_strength": 0, "bootstrap_type": "No", "verbose": False, "allow_writing_files": False,
+        "thread_count": 1, "leaf_estimation_method": "Gradient", "leaf_estimation_iterations": 1,
+    })  # fmt: skip
+    model.fit(catboost.Pool(X, labels, group_id=np.repeat(np.arange(len(sizes)), sizes)))
+    gradient = CentredSquared()(np.zeros(len(labels)), labels, offsets).gradient
+    for value in (0.0, 1.0):
+        leaf = X[:, 0] == value
+        assert model.predict([[value]])[0] == pytest.approx(-gradient[leaf].mean() / 2, abs=1e-6)
 
 
 @given(ragged_lists())

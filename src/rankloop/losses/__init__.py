@@ -12,6 +12,7 @@ changes the random draws of a loss, `settle` fixes its highest grade, `torch_los
 from rankloop.losses.approx_ap import ApproxAP
 from rankloop.losses.approx_mrr import ApproxMRR
 from rankloop.losses.approx_ndcg import ApproxNDCG
+from rankloop.losses.centred_squared import CentredSquared
 from rankloop.losses.distill import Distill
 from rankloop.losses.exponential import Exponential
 from rankloop.losses.gumbel import Gumbel
@@ -47,6 +48,7 @@ __all__ = [
     "ApproxAP",
     "ApproxMRR",
     "ApproxNDCG",
+    "CentredSquared",
     "Distill",
     "Exponential",
     "Gumbel",

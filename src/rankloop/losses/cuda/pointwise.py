@@ -1,15 +1,16 @@
-"""Pointwise losses, and the softmax of lists, on a device, in double precision."""
+"""Pointwise and squared losses, and the softmax of lists, on a device, in double precision."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rankloop._extras import require
+from rankloop.losses.centred_squared import CentredSquared
 from rankloop.losses.cuda.lists import DeviceLists, list_max, list_sums
 from rankloop.losses.sigmoid_cross_entropy import SigmoidCrossEntropy
 from rankloop.losses.squared import Squared
 
-__all__ = ["list_softmax", "log1p_exp", "sigmoid_cross_entropy", "squared"]
+__all__ = ["centred_squared", "list_softmax", "log1p_exp", "sigmoid_cross_entropy", "squared"]
 
 Tensor = Any
 Parts = tuple[Tensor, Tensor, Tensor]
@@ -20,6 +21,19 @@ def squared(chosen: Squared, lists: DeviceLists, wanted: dict[str, bool]) -> Par
     gap = lists.scores.double() - lists.labels
     weight = lists.weighted(torch.ones_like(gap))
     return list_sums(weight * gap * gap, lists.offsets), 2.0 * weight * gap, 2.0 * weight
+
+
+def centred_squared(chosen: CentredSquared, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:
+    torch = require("torch", "neural")
+    gap = lists.scores.double() - lists.labels
+    weight = lists.weighted(torch.ones_like(gap))
+    share = 1.0 / lists.spread(list_sums(torch.ones_like(gap), lists.offsets))
+    gap = gap - share * lists.spread(list_sums(gap, lists.offsets))
+    pull = weight * gap
+    level = share * lists.spread(list_sums(pull, lists.offsets))
+    curve = share * share * lists.spread(list_sums(weight, lists.offsets))
+    hessian = 2.0 * (weight * (1.0 - 2.0 * share) + curve)
+    return list_sums(pull * gap, lists.offsets), 2.0 * (pull - level), hessian
 
 
 def sigmoid_cross_entropy(chosen: SigmoidCrossEntropy, lists: DeviceLists, wanted: dict[str, bool]) -> Parts:

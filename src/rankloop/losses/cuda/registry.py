@@ -29,6 +29,7 @@ from rankloop.losses.cuda.checks import HIGHEST, InputCheck, Limits, check_input
 from rankloop.losses.cuda.draws import gumbel_draws
 from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, Tiles, list_max, repeated
 from rankloop.losses.cuda.outcome import mean_of_samples
+from rankloop.losses.centred_squared import CentredSquared
 from rankloop.losses.distill import Distill
 from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
@@ -94,6 +95,7 @@ def _inner(lists: DeviceLists) -> DeviceLists:
 
 KERNELS: dict[type[Loss], Callable[[Any, DeviceLists, dict[str, bool]], Parts]] = {
     ApproxNDCG: smooth_rank.approx_ndcg,
+    CentredSquared: pointwise.centred_squared,
     Distill: _distill,
     Gumbel: _gumbel,
     Hinge: pairwise.hinge,

@@ -15,7 +15,7 @@ __all__ = ["Candidate", "first_candidates", "installed_backends", "neighbours"]
 
 BACKENDS = ("rankloop", "lightgbm", "xgboost", "catboost")
 NEURAL = "neural"
-_LOSSES = ("lambdagap", "lambdarank", "squared", "xendcg", "softmax", "lambdaloss")
+_LOSSES = ("lambdagap", "lambdarank", "centredsquared", "xendcg", "softmax", "lambdaloss")
 _NETWORK: dict[str, Any] = {"loss": "softmax", "hidden": (128, 64), "learning_rate": 5e-3}
 _NETWORK |= {"weight_decay": 1e-2}
 _TRANSFORMS = ("standard", "log1p", "quantile")
@@ -131,7 +131,7 @@ def first_candidates(
         trees("lambdagap", **({**symmetric, "learning_rate": 0.1} if "rankloop" in backends else {})),
         Candidate("linear", {"loss": "softmax", "l2": 1e-3}, missing),
         Candidate("linear", {"loss": "xendcg", "l2": 1e-3}, replace(missing, logs=True)),
-        trees("squared", **symmetric),
+        trees("centredsquared", **symmetric),
         trees("lambdagap", **lines),
         trees("lambdagap", **symmetric),
         trees("backend:QueryRMSE", **noisy),
@@ -140,12 +140,12 @@ def first_candidates(
         trees("lambdagap", **random),
         trees("xendcg", **symmetric),
         network("log1p", missing, 0.1),
-        trees("squared", by_query, **symmetric),
+        trees("centredsquared", by_query, **symmetric),
         trees("lambdagap", replace(plain, logs=True), **lines),
         trees("xendcg", **random),
         trees("backend:QueryRMSE", by_query, **noisy),
         trees("lambdagap"),
-        trees("squared", **random),
+        trees("centredsquared", **random),
         trees("lambdagap", leaves=15, **slow),
         trees("lambdagap", **{**symmetric, "leaves": 64, "feature_fraction": 0.6, "bagging_fraction": 0.8}),
         trees("lambdagap", backend="xgboost", leaves=15, **slow),
@@ -156,12 +156,12 @@ def first_candidates(
         network("standard", missing, 0.3),
         network("standard", by_query, 0.2),
         network("standard", missing, 0.0, scorer="gam", hidden=(16, 8)),
-        trees("squared", leaves=15, **slow),
+        trees("centredsquared", leaves=15, **slow),
         trees("backend:rank:ndcg", backend="xgboost"),
         trees("xendcg", leaves=15, **slow),
         trees("lambdagap", by_query, **random),
-        trees("squared", by_query, **random),
-        trees("squared", backend="xgboost", leaves=15, **slow),
+        trees("centredsquared", by_query, **random),
+        trees("centredsquared", backend="xgboost", leaves=15, **slow),
         trees("lambdagap", leaves=63, l2=5.0, **slow),
         trees("backend:YetiRank", **noisy),
     ]
