@@ -66,6 +66,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "sampled, regression": {"loss": "squared", **SAMPLED},
     "sampled, z-scores and ranks within lists": {"by_query": True, **SAMPLED},
     **OURS,
+    "symmetric, squared": {"backend": "rankloop", "loss": "squared"},
+    "symmetric, centred squared": {"backend": "rankloop", "loss": "centredsquared"},
     "symmetric, CatBoost's QueryRMSE": {"backend": "catboost", "loss": "backend:QueryRMSE", "leaves": 64},
 }
 STOPPING: dict[str, dict[str, Any]] = {

@@ -84,7 +84,7 @@ def test_centred_squared(lists):
 
 
 def test_centred_squared_by_hand():
-    """Errors 4, 4.5, 4 have the mean 25/6; the weights 1, 2, 3 multiply the squares of what they differ by."""
+    """The errors 4, 4.5 and 4 have the mean 25/6; weights multiply the squares of the differences from it."""
     found = CentredSquared()([5.0, 4.5, 4.0], [1, 0, 0], [0, 3])
     np.testing.assert_allclose(found.value, [1 / 36 + 1 / 9 + 1 / 36])
     np.testing.assert_allclose(found.gradient, [-1 / 3, 2 / 3, -1 / 3])

@@ -14,6 +14,7 @@ from rankloop._extras import require
 from rankloop.data import Pairs
 from rankloop.lists.tensors.jit import runs_on
 from rankloop.losses.approx_ndcg import ApproxNDCG
+from rankloop.losses.centred_squared import CentredSquared
 from rankloop.losses.cuda import (
     cross_entropy,
     infonce,
@@ -29,7 +30,6 @@ from rankloop.losses.cuda.checks import HIGHEST, InputCheck, Limits, check_input
 from rankloop.losses.cuda.draws import gumbel_draws
 from rankloop.losses.cuda.lists import DeviceLists, DevicePairs, Tiles, list_max, repeated
 from rankloop.losses.cuda.outcome import mean_of_samples
-from rankloop.losses.centred_squared import CentredSquared
 from rankloop.losses.distill import Distill
 from rankloop.losses.gumbel import Gumbel
 from rankloop.losses.hinge import Hinge
