@@ -131,6 +131,21 @@ def test_the_best_round_is_kept(backend, named):
     assert ranker.metrics_["valid"][str(chosen)] == pytest.approx(reached)
 
 
+@pytest.mark.parametrize(
+    ("backend", "params"),
+    [
+        ("lightgbm", {"boosting": "dart", "drop_rate": 0.3}),
+        ("xgboost", {"booster": "dart", "rate_drop": 0.3}),
+    ],
+)
+def test_all_rounds_of_dart_are_kept(backend, params):
+    """A later round shrinks earlier trees: the model of the best round no longer exists."""
+    ranker = small(backend=backend, params=params, learning_rate=0.5, trees=40, patience=5).fit(TRAIN, VALID)
+    assert ranker.n_trees_ == len(ranker.curve_) == 40
+    assert ranker.metrics_["valid"]["ndcg@10"] == pytest.approx(ranker.curve_[-1], abs=1e-9)
+    assert ranker.curve_[-1] < ranker.curve_.max()
+
+
 @ours_too
 def test_warm_start_is_continued_training(backend):
     whole = small(backend=backend, trees=12).fit(TRAIN)

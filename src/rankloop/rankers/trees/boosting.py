@@ -134,7 +134,8 @@ class Watch:
     """Early stopping: the metric on the validation set by round, and the callbacks.
 
     `quality` measures the scores where a backend keeps them on a device; otherwise the objective does.
-    `best` finds the round to keep.
+    `best` finds the round to keep. With `whole` all rounds are kept: later ones change the trees of earlier
+    ones, as in DART, so that the model of the best round no longer exists.
     """
 
     objective: Objective | None
@@ -145,6 +146,7 @@ class Watch:
     curve: list[float] = field(default_factory=list)
     best_round: int = 0
     number: int = 0
+    whole: bool = False
     quality: Callable[[Any], float] | None = None
     _highest: float = -math.inf
     _start: float = field(default_factory=time.perf_counter)
@@ -164,7 +166,7 @@ class Watch:
             self.curve.append(value)
             self._highest = max(self._highest, reached)
             self.best.add(reached)
-            self.best_round = self.best.number
+            self.best_round = self.number if self.whole else self.best.number
         else:
             self.best_round = self.number
         seen = Round(

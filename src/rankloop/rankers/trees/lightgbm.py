@@ -28,6 +28,7 @@ _GRADES = 31  # labels 0 to 30, in its own objectives
 _MANY = (100_000, 10_000_000)  # documents whose gradients are coarse; sums of more would not fit in 32 bits
 _STEPS = 64  # of coarse gradients: fewer cost NDCG, as LightGBM's default of 4 does
 _SAMPLE = (50_000, 100_000)  # documents that bins are found on, at least and at most: a fifth of all
+_BOOSTING = ("boosting", "boosting_type", "boost")  # names of one parameter
 _HARMLESS = {"feature_fraction_bynode", "min_data_in_leaf"}  # parameters that leave gradients coarse
 
 
@@ -77,6 +78,7 @@ class LightGBMForest:
                 f"no feature divides the {train.n_documents:,} documents into two large enough leaves; "
                 "take more documents, or a smaller min_data_in_leaf in params"
             )
+        watch.whole = "dart" in (settings.get(name) for name in _BOOSTING)
         seen: dict[str, Floats] = {}
 
         def look(scores: Floats, _: Any) -> tuple[str, float, bool]:

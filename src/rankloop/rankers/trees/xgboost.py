@@ -54,6 +54,7 @@ class XGBoostForest:
             rounds = _rounds(xgboost, job)
             booster = xgboost.Booster(_settings(plan, job.train.n_features), rounds.matrices, start)
             before = booster.num_boosted_rounds()
+            watch.whole = plan.params.get("booster") == "dart"
             _refuse_unknown(booster, plan)
             rounds.begin(booster)
             for number in range(before, before + plan.trees):
