@@ -172,7 +172,7 @@ def test_the_time_ends_tuning():
 def test_table():
     study = tune(RankSVM(), {"C": (0.001, 10.0, "log"), "loss": ["squared_hinge"]}, DATA, folds=2, trials=3)
     assert repr(study).splitlines()[0].split() == ["C", "loss", "ndcg@10", "spread", "folds"]
-    assert "3 trials, 0 pruned" in repr(study)
+    assert "3 trials, 0 pruned, 6 fits" in repr(study)
     assert study._repr_html_().count("<tr") >= 3
 
 
