@@ -242,6 +242,11 @@ DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "webis, fold 3": lambda: webis(3, 3),
     "movies": lambda: movies(2000),
     "movies, others": lambda: movies(2200),
+    "movies, 2400": lambda: movies(2400),
+    "network, 8": made(makers.network, 8),
+    "steps, 8": made(makers.steps, 8),
+    "counts, 8": made(makers.counts, 8),
+    "linear, 8": made(makers.linear, 8),
 }
 REPORTING: dict[str, Callable[[], Fixed]] = {
     "additive": made(makers.additive, 5),
