@@ -97,7 +97,9 @@ TUNE = Layout(
         "random search, n trials": "{random_n:.4f}",
         "random search, 2 n trials": "{random_2n:.4f}",
         "`tune`, n trials": "{tune_n:.4f}",
+        "settings begun": "{begun:.1f}",
         "`tune` less random search with 2 n": "{difference:+.4f} ± {error:.4f}",
+        "if each one begun counts": "{difference_old:+.4f} ± {error_old:.4f}",
     }
 )
 

@@ -32,7 +32,7 @@ def tune(
     config: Annotated[Path | None, typer.Option(help="A TOML file with the tables ranker and space.")] = None,
     metric: Annotated[str | None, typer.Option("--metric", "-m", help="The metric to optimise.")] = None,
     folds: Annotated[int, typer.Option(help="Folds of whole queries.")] = 3,
-    trials: Annotated[int, typer.Option(help="How many parameter settings to try.")] = 50,
+    trials: Annotated[int, typer.Option(help="How many whole cross-validations it may cost.")] = 50,
     timeout: Annotated[float | None, typer.Option(help="Stop after this many seconds.")] = None,
     hold_out: Annotated[
         float, typer.Option(help="Share of the training queries held out for early stopping.")

@@ -45,8 +45,9 @@ def tune(
 
     Every fold of every trial is fitted by one worker that reads the shards of the fold. The next settings
     are chosen by the results in the order of the trials, so the study depends on the seed and `at_once`
-    only, not on the workers. No trial is stopped early. With `checkpoint` (a folder) finished trials are
-    kept, and the same call resumes after them. `space` and the rest are as in `rankloop.tune`.
+    only, not on the workers. No trial is pruned: there are `trials` of them. With `checkpoint` (a folder)
+    finished trials are kept, and the same call resumes after them. `space` and the rest are as in
+    `rankloop.tune`.
     """
     shards, judged = shards_of(data, "documents"), metric_of(metric)
     _check(ranker, space, shards, folds, hold_out, at_once)

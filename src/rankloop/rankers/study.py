@@ -68,7 +68,8 @@ class Study(Tabled):
             for trial in ordered
         ]
         pruned = sum(trial.pruned for trial in self.trials)
-        notes = [f"{len(self.trials)} trials, {pruned} pruned"]
+        fits = sum(len(trial.values) for trial in self.trials)
+        notes = [f"{len(self.trials)} trials, {pruned} pruned, {fits} fits"]
         return Table((*names, str(self.metric), "spread", "folds"), rows, notes=notes, left=len(names))
 
     def to_dict(self) -> dict[str, Any]:

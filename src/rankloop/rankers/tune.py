@@ -17,7 +17,7 @@ from rankloop.metrics import Metric
 from rankloop.rankers.auto.known_settings import known_settings
 from rankloop.rankers.base.next_setting import next_setting, places, separation
 from rankloop.rankers.base.objective import Objective
-from rankloop.rankers.base.paired import behind
+from rankloop.rankers.base.race import Race, Runner
 from rankloop.rankers.base.ranker import Ranker
 from rankloop.rankers.study import Study, Trial
 
@@ -25,7 +25,6 @@ __all__ = ["Range", "check_space", "fitted_with", "new_study", "next_trial", "si
 
 Range = Sequence[Any] | Mapping[str, Any]
 STARTUP = 8  # trials, of known or random settings, before any is chosen by those before it
-HOPELESS = 2.0  # standard errors behind the best on the queries so far, from which on a trial is pruned
 NEAR = 0.25  # of the steps of a grid with one place for each trial so far: what is so near was tried
 AGAIN = 10  # draws that were all nearly tried, after which any setting that was not is taken
 _TABLE = ("low", "high", "log", "step")
@@ -48,13 +47,17 @@ def tune(
 
     The first trials are the parameters of `ranker` itself and settings that were good on other data, moved
     into the ranges, and where there are few of these random ones; then each is the setting from which a
-    Gaussian process of the trials so far expects most. No setting is tried twice: a small space may be
-    exhausted before the last of the `trials`.
+    Gaussian process of the trials so far expects most. No setting is tried twice.
+
+    `trials` is how many whole cross-validations the search may cost: `trials * folds` fits. A trial that is
+    behind the best one, on the queries of the folds so far, is pruned, and the fits that it did not take go
+    to further trials, so that there may be more than `trials` of them. Fits that are too few for a new trial
+    go to the pruned ones that were least behind. Without `prune` there are `trials` trials, or fewer where
+    a small space is exhausted.
 
     `space` names parameters (of parts too: `estimator__alpha`) and the values: a list of choices, a tuple
     `(low, high)` or `(low, high, "log")`, whole numbers when both ends are, or a table with `low`, `high`,
-    `log` and `step`. `hold_out` is the share of a fold's training queries for early stopping. A trial that
-    is clearly behind the best one, on the queries of the folds so far, is pruned.
+    `log` and `step`. `hold_out` is the share of a fold's training queries for early stopping.
 
     >>> from rankloop.data import synthetic
     >>> from rankloop.rankers import RankSVM
@@ -63,46 +66,53 @@ def tune(
     >>> len(study.trials), list(study.best_params_)
     (3, ['C'])
     """
-    optuna = require("optuna", "trees")
+    require("optuna", "trees")
     check_space(ranker, space, hold_out)
     if not isinstance(trials, int) or trials < 1:
         raise ValueError(f"trials must be a whole number from 1, got {trials!r}")
     splits = list(data.folds(folds, seed=seed))
     objectives = [Objective.of(metric, test) for _, test in splits]
     sign = 1.0 if objectives[0].metric.higher_is_better else -1.0
-    done: list[Trial] = []
-    best: list[Floats] = []
 
-    def attempt(trial: Any, params: dict[str, Any]) -> Trial:
-        values: list[float] = []
-        each: list[Floats] = []
-        for (train, test), objective in zip(splits, objectives, strict=True):
-            fitted = fitted_with(ranker, params, train, hold_out, seed)
-            scores = fitted.predict(test)
-            values.append(sign * objective(scores))
-            each.append(sign * objective.values(scores))
-            trial.report(sign * float(np.mean(values)), len(values))
-            if prune and len(values) < len(splits) and _hopeless(each, best):
-                return Trial(params, values, True)
-        if all(sign * (np.mean(values) - one.mean) > 0 for one in done if not one.pruned):
-            best[:] = each
-        return Trial(params, values, False)
+    def measure(params: Mapping[str, Any], fold: int) -> tuple[float, Floats]:
+        scores = fitted_with(ranker, params, splits[fold][0], hold_out, seed).predict(splits[fold][1])
+        return objectives[fold](scores), sign * objectives[fold].values(scores)
 
+    race = Race(measure, folds, prune)
+    budget = trials * folds
     end = np.inf if timeout is None else time.monotonic() + timeout
-    with silent(), progress("tuning", total=trials) as advance:
+    with silent(), progress("tuning", total=budget) as advance:
+
+        def advanced(fits: int) -> None:
+            note = "" if race.best is None else f" {sign * float(np.mean(race.best.values)):.4f}"
+            advance(fits, f"{objectives[0].metric}{note}")
+
         study = new_study(ranker, space, seed)
-        while len(done) < trials and (not done or time.monotonic() < end):
-            found = next_trial(study, space, [one.params for one in done])
+        while race.fits + folds <= budget and (not race.fits or time.monotonic() < end):
+            found = next_trial(study, space, [one.params for one in race.runners])
             if found is None:
                 break
-            one = attempt(*found)
-            if one.pruned:
-                study.tell(found[0], state=optuna.trial.TrialState.PRUNED)
-            else:
-                study.tell(found[0], sign * one.mean)
-            done.append(one)
-            advance(1, f"{objectives[0].metric} {sign * study.best_value:.4f}")
+            runner = race.begin(found[1])
+            _tell(study, found[0], runner, race.finished(runner))
+            advanced(len(runner.values))
+        while time.monotonic() < end and race.resume(budget - race.fits):
+            advanced(1)
+    done = [
+        Trial(one.params, [sign * value for value in one.values], not race.finished(one))
+        for one in race.runners
+    ]
     return Study(ranker, objectives[0].metric, done)
+
+
+def _tell(study: Any, trial: Any, runner: Runner, finished: bool) -> None:
+    """Give Optuna's trial the means over its first folds, by which a pruned one is compared with the best."""
+    state = require("optuna", "trees").trial.TrialState
+    for fold in range(len(runner.values)):
+        trial.report(float(np.mean(runner.values[: fold + 1])), fold + 1)
+    if finished:
+        study.tell(trial, float(np.mean(runner.values)))
+    else:
+        study.tell(trial, state=state.PRUNED)
 
 
 @contextmanager
@@ -136,11 +146,6 @@ def fitted_with(
     """The ranker with these parameters, fitted; the queries held out are for early stopping."""
     made: Ranker = clone(ranker).set_params(**params)
     return made.fit(*train.split(1 - hold_out, seed=seed)) if hold_out > 0 else made.fit(train)
-
-
-def _hopeless(each: Sequence[Floats], best: Sequence[Floats]) -> bool:
-    """Whether a trial is clearly behind the best on the queries that both have; noisy folds alone are not."""
-    return bool(best) and behind(np.concatenate(each), np.concatenate(best[: len(each)]), HOPELESS)
 
 
 def new_study(ranker: Ranker, space: Mapping[str, Range], seed: int) -> Any:
