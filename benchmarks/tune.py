@@ -1,7 +1,7 @@
 """`tune` beside random search: the best cross-validated NDCG@10 after n trials, over twenty seeds.
 
-    nice python benchmarks/tune.py [--trials 20] [--seeds 20] [--development] [--sets NAME ...] [--fits FILE]
-                             [--table NAME]
+    nice python benchmarks/tune.py [--trials 20] [--seeds 20] [--development] [--sets NAME ...]
+                                   [--resume FILE] [--table NAME]
 
 The goal: after n trials, what random search needs 2 n for. Both search the same ranges of LambdaMART by the
 same three folds of whole queries. A trial is a whole cross-validation: random search takes 3 fits for each,
@@ -9,27 +9,26 @@ same three folds of whole queries. A trial is a whole cross-validation: random s
 it under a stricter count, in which each setting that was begun is a trial also where it was pruned: the best
 of those finished among the first n begun in the same run.
 
-Every parameter is rounded to a grid, so that seeds share fits; `--fits` keeps them in a file (.npz). Rounding
-makes settings the same that are not; `cells` of the results is how many were different. The model,
-the pruning and the known good settings of `tune` were chosen on the sets of `--development`, which are not in
-the published table.
+Values are taken as they come, from ranges without steps. Results go to the file of `--resume` after every
+set, and are not computed again. The model, the pruning and the known good settings of `tune` were chosen on the
+sets of `--development`, which are not in the published table.
 """
 
 import argparse
 import itertools
+import json
 import os
 
 os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"})
 
 import warnings
-import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import optuna
+from sklearn.base import clone
 
 import rankloop as rl
 from auto_lab import sets as makers
@@ -46,13 +45,9 @@ SPACE: dict[str, Any] = {
     "feature_fraction": (0.2, 1.0),
     "l2": (0.01, 100.0, "log"),
 }
-GRID: dict[str, list[Any]] = {
-    "leaves": [4, 8, 16, 32, 64],
-    "learning_rate": [0.02, 0.04, 0.08, 0.15, 0.3],
-    "feature_fraction": [0.25, 0.5, 0.75, 1.0],
-    "l2": [0.01, 0.3, 10.0, 100.0],
-}
-QUERIES, FEATURES, TREES, FOLDS = 90, 20, 30, 3
+QUERIES, FEATURES, FOLDS = 90, 20, 3
+RANKER = rl.LambdaMART(trees=30, threads=1)
+WHAT = ("random n", "random 2n", "tune n", "tune n begun")
 
 
 class Fixed(RankingDataset):
@@ -62,46 +57,22 @@ class Fixed(RankingDataset):
         return super().folds(n, seed=0, stratify=stratify)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class Rounded(rl.LambdaMART):
-    """LambdaMART with its parameters rounded to the grid, which remembers the scores of the fold left out."""
-
-    seen: ClassVar[dict[str, Any]] = {}
-
-    def fit(self, train: Any, valid: Any = None, **more: Any) -> "Rounded":
-        setting = {name: nearest(getattr(self, name), values) for name, values in GRID.items()}
-        rows = zlib.crc32(train.y.tobytes(), zlib.crc32(train.X.tobytes()))  # sets of one draw share X, not y
-        self.key = " ".join([*map(str, setting.values()), str(rows)])
-        if self.key not in self.seen:
-            self.forest = rl.LambdaMART(trees=TREES, threads=1, **setting).fit(train)
-        return self
-
-    def predict(self, data: Any, **more: Any) -> Any:
-        if self.key not in self.seen:
-            self.seen[self.key] = self.forest.predict(data)
-        return self.seen[self.key]
-
-
-def nearest(value: float, values: list[Any]) -> Any:
-    distance = [abs(np.log(value / one)) if value > 0 else one for one in values]
-    return values[int(np.argmin(distance))]
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--trials", type=int, default=20)
     options.add_argument("--seeds", type=int, default=20)
     options.add_argument("--development", action="store_true")
     options.add_argument("--sets", nargs="*")
-    options.add_argument("--fits", type=Path)
+    options.add_argument("--resume", type=Path)
     options.add_argument(
         "--table", default="sets", help="the table of --json; sets of another run have another"
     )
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    if asked.fits and asked.fits.exists():
-        Rounded.seen.update(np.load(asked.fits))
+    done: dict[str, Any] = {}
+    if asked.resume and asked.resume.exists():
+        done = json.loads(asked.resume.read_text())
     n = asked.trials
     print(
         f"{'set':<24}{'random n':>10}{'random 2n':>11}{'tune n':>9}{'begun':>7}{'less random 2n':>19}", end=""
@@ -110,25 +81,17 @@ def main() -> None:
     reached = 0
     sets = DEVELOPMENT if asked.development else REPORTING
     for name in asked.sets or sets:
-        data = sets[name]()
-        chance = [by_chance(data, 2 * n, seed) for seed in range(asked.seeds)]
-        random = np.array([values for values, _ in chance])
-        studies = [by_tune(data, n, seed) for seed in range(asked.seeds)]
-        if asked.fits:
-            np.savez_compressed(asked.fits, **Rounded.seen)
-        half, whole = random[:, :n].max(axis=1), random.max(axis=1)
-        tuned = np.array([study.best_value_ for study in studies])
-        strict = np.array([best_of(study.trials[:n]) for study in studies])
+        if name not in done:
+            done[name] = measured(sets[name](), n, asked.seeds)
+            if asked.resume:
+                asked.resume.write_text(json.dumps(done))
+        half, whole, tuned, strict = (np.array(done[name][what]) for what in WHAT)
         (gap, error), (gap_old, error_old) = (mean_and_error(one - whole) for one in (tuned, strict))
         reached += gap >= 0
-        begun = np.mean([len(study.trials) for study in studies])
+        begun = float(np.mean(done[name]["begun"]))
         means = {"random_n": half.mean(), "random_2n": whole.mean(), "tune_n": tuned.mean(), "begun": begun}
-        cells = {
-            "cells": np.mean([cells_of([one.params for one in study.trials]) for study in studies]),
-            "random_cells": np.mean([cells_of(params) for _, params in chance]),
-        }
         old = {"difference_old": gap_old, "error_old": error_old}
-        record(asked.table, set=name, trials=n, **means, difference=gap, error=error, **old, **cells)
+        record(asked.table, set=name, trials=n, **means, difference=gap, error=error, **old)
         print(
             f"{name:<24}{half.mean():>10.4f}{whole.mean():>11.4f}{tuned.mean():>9.4f}{begun:>7.1f}"
             f"{gap:>+10.4f} ± {error:.4f}{gap_old:>+12.4f} ± {error_old:.4f}",
@@ -138,39 +101,43 @@ def main() -> None:
     print(f"tune reaches with n trials what random search has after 2 n on {of}")
 
 
+def measured(data: Fixed, n: int, seeds: int) -> dict[str, list[float]]:
+    """By seed: random search with n and 2 n trials, `tune`, the same by settings begun, and their number."""
+    found: dict[str, list[float]] = {what: [] for what in (*WHAT, "begun")}
+    for seed in range(seeds):
+        random = by_chance(data, 2 * n, seed)
+        study = by_tune(data, n, seed)
+        strict = max(one.mean for one in study.trials[:n] if not one.pruned)
+        values = (max(random[:n]), max(random), study.best_value_, strict, len(study.trials))
+        for what, value in zip(found, values, strict=True):
+            found[what].append(float(value))
+    return found
+
+
 def mean_and_error(values: Any) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def best_of(trials: Any) -> float:
-    return max(one.mean for one in trials if not one.pruned)
-
-
-def cells_of(settings: Any) -> int:
-    """How many different settings these are on the grid."""
-    return len({tuple(nearest(one[name], values) for name, values in GRID.items()) for one in settings})
-
-
 def by_tune(data: Fixed, trials: int, seed: int) -> rl.rankers.Study:
     """A study with the fits of so many cross-validations."""
-    study = rl.tune(Rounded(), SPACE, data, "ndcg@10", folds=FOLDS, trials=trials, seed=seed)
+    study = rl.tune(RANKER, SPACE, data, "ndcg@10", folds=FOLDS, trials=trials, seed=seed)
     assert sum(len(one.values) for one in study.trials) <= trials * FOLDS
     return study
 
 
-def by_chance(data: Fixed, trials: int, seed: int) -> tuple[list[float], list[dict[str, Any]]]:
-    """The cross-validated value of each of many random settings, and the settings."""
+def by_chance(data: Fixed, trials: int, seed: int) -> list[float]:
+    """The cross-validated value of each of many random settings."""
     folds = list(data.folds(FOLDS))
 
     def value(trial: Any) -> float:
         params = {name: suggest(trial, name, range_) for name, range_ in SPACE.items()}
-        one = Rounded(**params)
+        one = clone(RANKER).set_params(**params)
         found = [float(np.nanmean(METRIC(one.fit(a).predict(b), b.y, b.offsets))) for a, b in folds]
         return float(np.mean(found))
 
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=seed))
     study.optimize(value, n_trials=trials)
-    return [float(trial.value) for trial in study.trials], [trial.params for trial in study.trials]
+    return [float(trial.value) for trial in study.trials]
 
 
 def fixed(data: RankingDataset) -> Fixed:
@@ -256,6 +223,8 @@ REPORTING: dict[str, Callable[[], Fixed]] = {
     "movies": lambda: movies(4000),
     "movies, 6000": lambda: movies(6000),
     "movies, 8000": lambda: movies(8000),
+    "movies, 5000": lambda: movies(5000),
+    "movies, 7000": lambda: movies(7000),
 }
 
 
