@@ -10,8 +10,8 @@ it under a stricter count, in which each setting that was begun is a trial also 
 of those finished among the first n begun in the same run.
 
 Values are taken as they come, from ranges without steps. Results go to the file of `--resume` after every
-set, and are not computed again. The model, the pruning and the known good settings of `tune` were chosen on the
-sets of `--development`, which are not in the published table.
+set, and are not computed again. The model, the pruning and the known good settings of `tune` were chosen on
+the sets of `--development`, which are not in the published table.
 """
 
 import argparse
