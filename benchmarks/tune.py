@@ -4,10 +4,8 @@
                                    [--resume FILE] [--table NAME]
 
 The goal: after n trials, what random search needs 2 n for. Both search the same ranges of LambdaMART by the
-same three folds of whole queries. A trial is a whole cross-validation: random search takes 3 fits for each,
-`tune` at most 3 n fits in all, and begins more settings with them where it prunes some. The last column has
-it under a stricter count, in which each setting that was begun is a trial also where it was pruned: the best
-of those finished among the first n begun in the same run.
+same three folds of whole queries. A trial is a whole cross-validation, 3 fits: random search makes 6 n of
+them, `tune` at most 3 n, and it begins more than n settings with these, most of them on one fold only.
 
 Values are taken as they come, from ranges without steps. Results go to the file of `--resume` after every
 set, and are not computed again. The model, the pruning and the known good settings of `tune` were chosen on
@@ -35,7 +33,6 @@ from auto_lab import sets as makers
 from quality import judged_movies, movie_queries
 from rankloop.data import RankingDataset
 from rankloop.metrics import metric
-from rankloop.rankers.tune import suggest
 from results import benchmark, record
 
 METRIC = metric("ndcg@10")
@@ -47,7 +44,7 @@ SPACE: dict[str, Any] = {
 }
 QUERIES, FEATURES, FOLDS = 90, 20, 3
 RANKER = rl.LambdaMART(trees=30, threads=1)
-WHAT = ("random n", "random 2n", "tune n", "tune n begun")
+WHAT = ("random n", "random 2n", "tune n")
 
 
 class Fixed(RankingDataset):
@@ -74,42 +71,38 @@ def main() -> None:
     if asked.resume and asked.resume.exists():
         done = json.loads(asked.resume.read_text())
     n = asked.trials
-    print(
-        f"{'set':<24}{'random n':>10}{'random 2n':>11}{'tune n':>9}{'begun':>7}{'less random 2n':>19}", end=""
-    )
-    print(f"{'each begun counts':>21}   (n = {n})")
-    reached = 0
-    sets = DEVELOPMENT if asked.development else REPORTING
+    print(f"{'set':<24}" + "".join(f"{what:>11}" for what in WHAT), end="")
+    print(f"  begun   tune less random 2n   (n = {n})")
+    sets, gaps = DEVELOPMENT if asked.development else REPORTING, []
     for name in asked.sets or sets:
         if name not in done:
             done[name] = measured(sets[name](), n, asked.seeds)
             if asked.resume:
                 asked.resume.write_text(json.dumps(done))
-        half, whole, tuned, strict = (np.array(done[name][what]) for what in WHAT)
-        (gap, error), (gap_old, error_old) = (mean_and_error(one - whole) for one in (tuned, strict))
-        reached += gap >= 0
+        found = {what: np.array(done[name][what]) for what in WHAT}
+        means = {what.replace(" ", "_"): one.mean() for what, one in found.items()}
+        gap, error = mean_and_error(found["tune n"] - found["random 2n"])
         begun = float(np.mean(done[name]["begun"]))
-        means = {"random_n": half.mean(), "random_2n": whole.mean(), "tune_n": tuned.mean(), "begun": begun}
-        old = {"difference_old": gap_old, "error_old": error_old}
-        record(asked.table, set=name, trials=n, **means, difference=gap, error=error, **old)
+        record(asked.table, set=name, trials=n, **means, begun=begun, difference=gap, error=error)
+        gaps.append(gap)
         print(
-            f"{name:<24}{half.mean():>10.4f}{whole.mean():>11.4f}{tuned.mean():>9.4f}{begun:>7.1f}"
-            f"{gap:>+10.4f} ± {error:.4f}{gap_old:>+12.4f} ± {error_old:.4f}",
+            f"{name:<24}" + "".join(f"{mean:>11.4f}" for mean in means.values()) + f"{begun:>7.1f}"
+            f"{gap:>+12.4f} ± {error:.4f}",
             flush=True,
         )
-    of = f"{reached} of {len(asked.sets or sets)} sets"
-    print(f"tune reaches with n trials what random search has after 2 n on {of}")
+    reached = sum(gap >= 0 for gap in gaps)
+    print(f"tune reaches with n trials what random search has after 2 n on {reached} of {len(gaps)} sets")
 
 
 def measured(data: Fixed, n: int, seeds: int) -> dict[str, list[float]]:
-    """By seed: random search with n and 2 n trials, `tune`, the same by settings begun, and their number."""
+    """The best value by seed of each search, and how many settings `tune` began."""
     found: dict[str, list[float]] = {what: [] for what in (*WHAT, "begun")}
     for seed in range(seeds):
         random = by_chance(data, 2 * n, seed)
         study = by_tune(data, n, seed)
-        strict = max(one.mean for one in study.trials[:n] if not one.pruned)
-        values = (max(random[:n]), max(random), study.best_value_, strict, len(study.trials))
-        for what, value in zip(found, values, strict=True):
+        for what, value in zip(
+            found, (max(random[:n]), max(random), study.best_value_, len(study.trials)), strict=True
+        ):
             found[what].append(float(value))
     return found
 
@@ -130,7 +123,7 @@ def by_chance(data: Fixed, trials: int, seed: int) -> list[float]:
     folds = list(data.folds(FOLDS))
 
     def value(trial: Any) -> float:
-        params = {name: suggest(trial, name, range_) for name, range_ in SPACE.items()}
+        params = {name: suggested(trial, name, *range_) for name, range_ in SPACE.items()}
         one = clone(RANKER).set_params(**params)
         found = [float(np.nanmean(METRIC(one.fit(a).predict(b), b.y, b.offsets))) for a, b in folds]
         return float(np.mean(found))
@@ -138,6 +131,11 @@ def by_chance(data: Fixed, trials: int, seed: int) -> list[float]:
     study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=seed))
     study.optimize(value, n_trials=trials)
     return [float(trial.value) for trial in study.trials]
+
+
+def suggested(trial: Any, name: str, low: float, high: float, scale: str = "") -> Any:
+    suggest = trial.suggest_int if isinstance(low, int) else trial.suggest_float
+    return suggest(name, low, high, log=scale == "log")
 
 
 def fixed(data: RankingDataset) -> Fixed:
@@ -210,6 +208,7 @@ DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "movies": lambda: movies(2000),
     "movies, others": lambda: movies(2200),
     "movies, 2400": lambda: movies(2400),
+    **{f"movies, {first}": lambda first=first: movies(first) for first in (1000, 1200, 1400, 1600, 2600)},
     "network, 8": made(makers.network, 8),
     "steps, 8": made(makers.steps, 8),
     "counts, 8": made(makers.counts, 8),
@@ -225,6 +224,7 @@ REPORTING: dict[str, Callable[[], Fixed]] = {
     "movies, 8000": lambda: movies(8000),
     "movies, 5000": lambda: movies(5000),
     "movies, 7000": lambda: movies(7000),
+    "movies, 9000": lambda: movies(9000),
 }
 
 

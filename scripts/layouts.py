@@ -99,7 +99,6 @@ TUNE = Layout(
         "`tune`, n trials": "{tune_n:.4f}",
         "settings begun": "{begun:.1f}",
         "`tune` less random search with 2 n": "{difference:+.4f} ± {error:.4f}",
-        "if each one begun counts": "{difference_old:+.4f} ± {error_old:.4f}",
     }
 )
 

@@ -20,7 +20,7 @@ MODULES = {
     "serve": ("fastapi", "uvicorn", "sqlalchemy", "jinja2", "prometheus_client"),
     "text": ("onnxruntime", "tokenizers"),
     "tracking": ("mlflow", "tensorboard"),
-    "trees": ("xgboost", "catboost", "optuna", "onnx", "onnxruntime"),
+    "trees": ("xgboost", "catboost", "onnx", "onnxruntime"),
 }
 
 

@@ -70,8 +70,6 @@ def test_the_forms_are_all_that_a_data_set_has():
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_reads_every_form(command, name, files, tmp_path):
-    if command == "tune":
-        pytest.importorskip("optuna")
     done = run(command, files / name, files, tmp_path)
     assert done.exit_code == 0, done.output
     if command == "convert":

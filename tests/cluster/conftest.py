@@ -35,8 +35,6 @@ class Jobs:
     number: int = 0
 
     def run(self, name, **how):
-        if name == "tune":
-            pytest.importorskip("optuna")
         self.number += 1
         return getattr(self, name)(self.folder / f"out-{self.number}", {"workers": 2, **how})
 

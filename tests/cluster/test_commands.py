@@ -63,7 +63,6 @@ def test_evaluation_and_scores(output_of, folder, tmp_path):
 
 
 def test_tuning(output_of, folder):
-    pytest.importorskip("optuna")
     arguments = ("--ranker", "ranksvm", "--space", "C=0.1:1", "--folds", "2", "--trials", "2")
     result = json.loads(
         output_of(

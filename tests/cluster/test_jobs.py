@@ -268,7 +268,6 @@ SPACE = {"C": (0.01, 10.0, "log")}
 
 def test_a_study_goes_on_where_it_ended(shards, tmp_path, monkeypatch):
     """And it is the same without workers: it depends on the seed alone."""
-    pytest.importorskip("optuna")
     how = {"folds": 2, "at_once": 2, "workers": 2}
     cluster.tune(RankSVM(), SPACE, shards, trials=3, checkpoint=tmp_path / "study", **how)
     resumed = cluster.tune(RankSVM(), SPACE, shards, trials=5, checkpoint=tmp_path / "study", **how)
@@ -282,7 +281,6 @@ def test_a_study_goes_on_where_it_ended(shards, tmp_path, monkeypatch):
 
 def test_kept_results_of_other_settings_are_not_taken(shards, tmp_path, monkeypatch):
     """Another version of rankloop may choose other settings after the same start."""
-    pytest.importorskip("optuna")
     monkeypatch.setattr(tuning, "over", lambda task, inputs, **options: [task(one) for one in inputs])
     how = {"folds": 2, "at_once": 2, "trials": 4}
     fresh = cluster.tune(RankSVM(), SPACE, shards, checkpoint=tmp_path / "study", **how)

@@ -10,7 +10,6 @@ import time
 import warnings
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
@@ -145,14 +144,13 @@ def test_commands(jobs, output_of, tmp_path):
         "learn": (tmp_path / "set.txt", jobs.log.path, "--trees", "3", "--json"),
     }
     for command, arguments in commands.items():
-        if command != "tune" or find_spec("optuna"):
-            found = []
-            for backend in ("ray", "local"):
-                found.append(output_of(command, *arguments, "--backend", backend))
-                if command == "predict":
-                    found[-1] += open_shards(tmp_path / "scores").fingerprint
-                    shutil.rmtree(tmp_path / "scores")
-            assert found[0] == found[1], command
+        found = []
+        for backend in ("ray", "local"):
+            found.append(output_of(command, *arguments, "--backend", backend))
+            if command == "predict":
+                found[-1] += open_shards(tmp_path / "scores").fingerprint
+                shutil.rmtree(tmp_path / "scores")
+        assert found[0] == found[1], command
 
 
 @pytest.mark.slow

@@ -1,90 +1,133 @@
-"""Settings that are measured fold by fold."""
+"""Which setting a search measures next, and on which fold."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankloop.rankers.base.race import Race
+from rankloop.rankers.base import improvement, race
+from rankloop.rankers.base.race import STARTUP, Race
+from rankloop.rankers.base.space import Space
+
+SPACE = Space.of({"x": (0.0, 1.0), "y": (0.0, 1.0)})
 
 
-def course(levels, folds, spread=0.05, queries=30):
-    """How settings `{"at": i}` do on each fold: their level and the noise of each query."""
-    rng = np.random.default_rng(0)
-    each = np.asarray(levels)[:, None, None] + spread * rng.normal(size=(len(levels), folds, queries))
-    return lambda params, fold: (float(each[params["at"], fold].mean()), each[params["at"], fold])
-
-
-def test_what_is_behind_stops_and_the_least_behind_goes_on():
-    race = Race(course([0.5, 0.3, 0.4, 0.6, 0.1], 3), 3, True)
-    assert [len(race.begin({"at": at}).values) for at in range(5)] == [3, 1, 1, 3, 1]
-    assert (race.fits, race.best.params) == (9, {"at": 3})
-    assert not race.resume(most=1)  # one fit finishes none of them
-    assert race.resume(most=2)
-    assert race.resume(most=1)
-    assert [len(one.values) for one in race.runners] == [3, 1, 3, 3, 1]
-    assert race.fits == 11
-
-
-def test_a_setting_that_goes_on_may_become_the_best():
-    values = {0: [0.5, 0.5, 0.5], 1: [0.4, 0.7, 0.7]}
-    race = Race(
-        lambda params, fold: (values[params["at"]][fold], np.full(30, values[params["at"]][fold])), 3, True
-    )
-    assert [len(race.begin({"at": at}).values) for at in (0, 1)] == [3, 1]
-    while race.resume(most=2):
-        pass
-    assert race.best is race.runners[1]
-
-
-def test_what_is_saved_finds_more_where_settings_differ_by_chance_alone():
-    """No setting is worse than another here: half of those that stop may be, but others take their fits."""
-    best = {True: [], False: []}
-    budget = 45
-    for seed in range(300):
-        each = np.random.default_rng(seed).random((budget, 3, 40))
-        for prune, reached in best.items():
-            race = Race(
-                lambda at, fold, each=each: (each[at["at"], fold].mean(), each[at["at"], fold]), 3, prune
-            )
-            while race.fits + 3 <= budget:
-                race.begin({"at": len(race.runners)})
-            while race.resume(budget - race.fits):
-                pass
-            assert race.fits <= budget
-            reached.append(np.mean(race.best.values))
-    gain = np.subtract(best[True], best[False])
-    assert gain.mean() > 3 * gain.std() / np.sqrt(len(gain))
-
-
-@pytest.mark.parametrize("level", [np.nan, 0.5])
-def test_a_setting_without_a_value_is_never_the_best(level):
-    race = Race(course([np.nan, level, np.nan], 2), 2, True)
-    for at in range(3):
-        race.begin({"at": at})
-    assert race.fits == 6
-    assert race.best is (None if np.isnan(level) else race.runners[1])
+def run(race, budget, value):
+    """The race to its end; `value(params, fold)` is what a fit reaches."""
+    left = budget
+    while left and (found := race.next_fit(left)):
+        runner, fold = found
+        assert fold not in dict(runner.folds())
+        runner.values.append(value(runner.params, fold))
+        left -= 1
+    return left
 
 
 @given(
-    levels=st.lists(st.floats(0, 1), min_size=1, max_size=12),
+    budget=st.integers(1, 40),
     folds=st.integers(2, 5),
+    known=st.integers(0, 10),
     prune=st.booleans(),
-    more=st.integers(0, 8),
+    space=st.sampled_from([SPACE, Space.of({"x": [0.1, 0.5], "y": [0.2, 0.9]})]),
+    seed=st.integers(0, 99),
 )
-def test_fits_are_counted_and_the_best_has_all_folds(levels, folds, prune, more):
-    run = course(levels, folds)
-    race = Race(run, folds, prune)
-    for at in range(len(levels)):
-        race.begin({"at": at})
-    budget = race.fits + more
-    while race.resume(budget - race.fits):
-        pass
-    assert race.fits == sum(len(one.values) for one in race.runners) <= budget
-    assert prune or race.fits == folds * len(levels)
-    finished = [one for one in race.runners if race.finished(one)]
-    assert race.best is max(finished, key=lambda one: np.mean(one.values))
-    for one in race.runners:
-        assert one.values == [run(one.params, fold)[0] for fold in range(len(one.values))]
-    left = [one for one in race.runners if not race.finished(one)]
-    assert all(folds - len(one.values) > budget - race.fits for one in left)
+@settings(max_examples=40, deadline=None)
+def test_fits_are_spent_and_the_best_has_all_folds(budget, folds, known, prune, space, seed):
+    rng = np.random.default_rng(seed)
+    race = Race(space, space.settings(SPACE.draw(known, rng)) if space is SPACE else [], folds, prune, seed)
+    values = {}
+
+    def value(params, fold):
+        return values.setdefault((*params.values(), fold), rng.normal())
+
+    left = run(race, budget, value)
+    assert len(values) == sum(len(one.values) for one in race.runners) == budget - left
+    if space is SPACE:
+        assert left < folds
+    stopped = [one for one in race.runners if one.left]
+    assert all(one.left > left for one in stopped)
+    finished = [one for one in race.runners if not one.left]
+    assert bool(finished) == (budget >= folds)
+    assert race.best is max(finished, key=lambda one: one.mean, default=None)
+    assert len({tuple(one.params.values()) for one in race.runners}) == len(race.runners)
+    if not prune:
+        assert not stopped
+    if space is not SPACE and budget > 4 * folds:
+        assert len(finished) == 4
+
+
+def test_known_settings_begin_first_then_random_ones():
+    known = [{"x": 0.5, "y": 0.25}, {"x": 0.5, "y": 0.25}, {"x": 0.75, "y": 0.5}]
+    race = Race(SPACE, known, folds=3, prune=True, seed=0)
+    begun = [race.next_fit(90)[0].values.append(0.5) or race.runners[-1].params for _ in range(STARTUP)]
+    assert begun[:2] == [known[0], known[2]]
+    assert len({tuple(one.values()) for one in begun}) == STARTUP
+    assert race.next_fit(90)[0] in race.runners[:STARTUP]  # none has all folds: one of them is finished first
+
+
+def test_a_setting_that_is_far_behind_stops():
+    race = Race(SPACE, [], folds=3, prune=True, seed=0)
+    run(race, 90, lambda params, fold: params["x"] + 0.3 * fold)
+    bad = [one for one in race.runners if one.params["x"] < 0.5]
+    assert bad
+    assert all(len(one.values) == 1 for one in bad)
+    assert race.best.params["x"] > 0.95
+
+
+def test_folds_come_in_random_order():
+    race = Race(SPACE, [], folds=3, prune=True, seed=0)
+    run(race, 90, lambda params, fold: params["x"])
+    first = [one.order[0] for one in race.runners]
+    assert min(first.count(fold) for fold in range(3)) > len(first) / 6
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_a_setting_without_a_value_is_never_the_best(prune):
+    race = Race(SPACE, [{"x": 0.9, "y": 0.5}], folds=2, prune=prune, seed=0)
+    run(race, 40, lambda params, fold: params["x"] if params["x"] < 0.8 else np.nan)
+    assert any(np.isnan(one.mean) for one in race.runners)
+    assert 0.6 < race.best.params["x"] < 0.8
+    race = Race(SPACE, [], folds=2, prune=prune, seed=0)
+    assert run(race, 10, lambda params, fold: np.nan) < 2
+    assert race.best is None
+
+
+def test_settings_that_wait_for_values_keep_others_away():
+    race = Race(SPACE, [], folds=2, prune=False, seed=0)
+    for _ in range(STARTUP):
+        runner = race.begin()
+        runner.values = [-((runner.params["x"] - 0.3) ** 2)] * 2
+    waiting = np.array([race.begin().place for _ in range(6)])
+    apart = SPACE.apart(waiting, waiting).max(axis=2) + np.eye(6)
+    assert apart.min() > 0.05
+
+
+def test_more_is_found_than_by_whole_trials_where_settings_differ_by_chance_alone(monkeypatch):
+    """No setting is better than another here: more of them begin, and the lucky ones have all folds."""
+    monkeypatch.setattr(improvement, "MODELS", 4)
+    monkeypatch.setattr(race, "CANDIDATES", 50)
+    budget, reached = 60, []
+    for seed in range(120):
+        noise = np.random.default_rng(seed)
+        one = Race(SPACE, [], folds=3, prune=True, seed=seed)
+        run(one, budget, lambda params, fold, noise=noise: noise.normal())
+        reached.append(one.best.mean)
+    whole = np.random.default_rng(0).normal(size=(20_000, budget // 3, 3)).mean(axis=2).max(axis=1).mean()
+    assert np.mean(reached) - 2 * np.std(reached) / np.sqrt(len(reached)) > whole
+    assert whole == pytest.approx(1.08, abs=0.01)
+
+
+def test_it_finds_the_best_of_a_smooth_function_sooner_than_chance():
+    space = Space.of({"x": (0.01, 100.0, "log"), "y": (0.0, 1.0), "kind": ["a", "b"]})
+
+    def value(one, fold=0):
+        return -((np.log10(one["x"]) / 4) ** 2) - (one["y"] - 0.3) ** 2 - 0.1 * (one["kind"] == "b") + fold
+
+    reached, chance = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        chance.append(max(value(one) for one in space.settings(space.draw(40, rng))))
+        race = Race(space, [], folds=2, prune=False, seed=seed)
+        run(race, 40, value)
+        reached.append(race.best.mean - 0.5)
+    assert np.mean(reached) > 0.25 * np.mean(chance)  # both below 0, the maximum

@@ -13,8 +13,9 @@ from sklearn.linear_model import Ridge
 from rankloop.data import synthetic
 from rankloop.metrics import metric
 from rankloop.rankers import LambdaMART, LinearRanker, PointwiseRanker, RankBoost, RankSVM, tune
-from rankloop.rankers.auto.known_settings import known_settings
-from rankloop.rankers.tune import NEAR
+from rankloop.rankers.base.known_settings import known_settings
+from rankloop.rankers.base.race import NEAR
+from rankloop.rankers.study import Study, Trial
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -136,9 +137,9 @@ def test_the_first_trials_are_known_settings_moved_into_the_ranges():
     }
     found = list(known_settings(LambdaMART.__mro__, LambdaMART(trees=9, loss="softmax").get_params(), space))
     assert found[0] == {"leaves": 20, "learning_rate": 0.2, "loss": 1, "trees": 8}
-    assert found[-1]["l2"] == 1
+    assert found[-1] == {"leaves": 8, "learning_rate": 0.2, "l2": 1, "loss": 1, "trees": 8}
     assert all(a != b for i, a in enumerate(found) for b in found[:i])
-    assert [one["leaves"] for one in found] == [20, 4, 8, 16, 8, 8, 20]
+    assert [one["leaves"] for one in found] == [20, 4, 8]
     assert list(known_settings(RankBoost.__mro__, {}, {"thresholds": {"low": 4, "high": 8}})) == []
 
 
@@ -172,7 +173,8 @@ def test_the_time_ends_tuning():
 def test_table():
     study = tune(RankSVM(), {"C": (0.001, 10.0, "log"), "loss": ["squared_hinge"]}, DATA, folds=2, trials=3)
     assert repr(study).splitlines()[0].split() == ["C", "loss", "ndcg@10", "spread", "folds"]
-    assert "3 trials, 0 pruned, 6 fits" in repr(study)
+    pruned = sum(trial.pruned for trial in study.trials)
+    assert f"{len(study.trials)} trials, {pruned} pruned, 6 fits" in repr(study)
     assert study._repr_html_().count("<tr") >= 3
 
 
@@ -198,4 +200,38 @@ def test_table():
 def test_wrong_use(space, options, message, capfd):
     with pytest.raises(ValueError, match=message):
         tune(RankSVM(), space, DATA, **{"trials": 1, **options})
-    assert "Trial" not in capfd.readouterr().err  # raised before a trial starts, not in a log of Optuna
+    assert not capfd.readouterr().err  # raised before a trial starts
+
+
+def test_the_values_of_a_pruned_trial_are_those_of_the_folds_that_it_names():
+    study = tune(RankSVM(), {"C": (1e-4, 10.0, "log")}, DATA, "ndcg@5", folds=3, trials=3, seed=1)
+    folds = list(DATA.folds(3, seed=1))
+    assert len({trial.folds[0] for trial in study.trials if trial.pruned}) > 1
+    for trial in study.trials:
+        assert trial.folds == sorted(trial.folds)
+        assert trial.pruned == (len(trial.folds) < 3)
+        for fold, value in zip(trial.folds, trial.values, strict=True):
+            train, test = folds[fold]
+            scores = RankSVM(**trial.params).fit(train).predict(test)
+            assert value == pytest.approx(np.nanmean(metric("ndcg@5")(scores, test.y, test.offsets)))
+
+
+def test_a_metric_that_is_lower_for_better_rankings_is_minimised():
+    study = tune(_Known(), {"noise": (0.0, 3.0)}, DATA, "arp", folds=2, trials=6, seed=0)
+    reverse = tune(_Known(flip=-1.0), {"noise": (0.0, 3.0)}, DATA, "arp", folds=2, trials=6, seed=0)
+    assert study.best_params_["noise"] < 1
+    assert study.best_value_ == min(trial.mean for trial in study.trials if not trial.pruned)
+    assert reverse.best_params_["noise"] > 1
+
+
+def test_estimates_of_pruned_trials_by_hand():
+    """The second fold is .2 easier: what is .1 behind the others there is .1 behind their mean."""
+    trials = [
+        Trial({"C": 1.0}, [0.5, 0.7], False, [0, 1]),
+        Trial({"C": 2.0}, [0.6, 0.8], False, [0, 1]),
+        Trial({"C": 3.0}, [0.65], True, [1]),
+    ]
+    study = Study(RankSVM(), metric("ndcg@10"), trials)
+    np.testing.assert_allclose(study.estimates_, [0.6, 0.7, 0.55])
+    assert repr(study).splitlines()[3].split() == ["3", "0.5500", "0.0000", "1"]
+    assert study.best_params_ == {"C": 2.0}

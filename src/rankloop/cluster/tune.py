@@ -7,8 +7,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rankloop.cluster.backends.backend import over
 from rankloop.cluster.backends.inputs import each, shards_of
 from rankloop.data import RankingDataset
@@ -18,8 +16,8 @@ from rankloop.metrics import Metric
 from rankloop.metrics import metric as metric_of
 from rankloop.rankers import Ranker, Study
 from rankloop.rankers.base.objective import Objective
-from rankloop.rankers.study import Trial
-from rankloop.rankers.tune import Range, check_space, fitted_with, new_study, next_trial, silent
+from rankloop.rankers.base.space import Space
+from rankloop.rankers.tune import Range, checked_space, fitted_with, new_race, trial
 
 __all__ = ["tune"]
 
@@ -50,53 +48,48 @@ def tune(
     `rankloop.tune`.
     """
     shards, judged = shards_of(data, "documents"), metric_of(metric)
-    _check(ranker, space, shards, folds, hold_out, at_once)
+    wanted = _checked(ranker, space, shards, folds, hold_out, at_once)
     sign = 1.0 if judged.higher_is_better else -1.0
     kept = _Kept(checkpoint, [ranker, space, shards.fingerprint, judged.name, folds, at_once, hold_out, seed])
-    done: list[Trial] = []
-    with silent():
-        study = new_study(ranker, space, seed)
-        while len(done) < trials:
-            started: list[Any] = []
-            params: list[dict[str, Any]] = []
-            for _ in range(min(at_once, trials - len(done))):
-                new = next_trial(study, space, [*(one.params for one in done), *params])
-                if new is not None:
-                    started.append(new[0])
-                    params.append(new[1])
-            if not started:
-                break
-            values = kept.values(len(done), params)
-            if values is None:
-                found = over(
-                    _try,
-                    [
-                        (shards.path, shards.fingerprint, ranker, one, judged, folds, fold, hold_out, seed)
-                        for one in params
-                        for fold in range(folds)
-                    ],
-                    backend=backend,
-                    workers=workers,
-                    title=f"tuning, trials {len(done) + 1} to {len(done) + len(started)} of {trials}",
-                )
-                values = [found[i : i + folds] for i in range(0, len(found), folds)]
-                kept.add(len(done), params, values)
-            for trial, one, reached in zip(started, params, values, strict=True):
-                study.tell(trial, sign * float(np.mean(reached)))
-                done.append(Trial(one, reached, False))
-    return Study(ranker, judged, done)
+    race = new_race(ranker, wanted, folds, False, seed)
+    while len(race.runners) < trials:
+        first = len(race.runners)
+        begun = [race.begin() for _ in range(min(at_once, trials - first))]
+        started = [one for one in begun if one is not None]
+        if not started:
+            break
+        params = [one.params for one in started]
+        values = kept.values(first, params)
+        if values is None:
+            found = over(
+                _try,
+                [
+                    (shards.path, shards.fingerprint, ranker, one, judged, folds, fold, hold_out, seed)
+                    for one in params
+                    for fold in range(folds)
+                ],
+                backend=backend,
+                workers=workers,
+                title=f"tuning, trials {first + 1} to {first + len(started)} of {trials}",
+            )
+            values = [found[i : i + folds] for i in range(0, len(found), folds)]
+            kept.add(first, params, values)
+        for runner, reached in zip(started, values, strict=True):
+            runner.values = [sign * reached[fold] for fold in runner.order]
+    return Study(ranker, judged, [trial(one, sign) for one in race.runners])
 
 
-def _check(
+def _checked(
     ranker: Ranker, space: Mapping[str, Range], shards: Shards, folds: int, hold_out: float, at_once: int
-) -> None:
-    check_space(ranker, space, hold_out)
+) -> Space:
+    wanted = checked_space(ranker, space, hold_out)
     if not 2 <= folds <= len(each(shards)):
         raise ValueError(
             f"folds are made of whole shards: 2 to {len(each(shards))} here, got {folds}; write more shards"
         )
     if at_once < 1:
         raise ValueError(f"at_once is 1 or more trials, got {at_once}")
+    return wanted
 
 
 def _try(given: tuple[Any, ...]) -> float:

@@ -25,7 +25,7 @@ def tuning_picture(
     metric: str = "ndcg@10",
     higher_is_better: bool = True,
     title: str = "Trials",
-    note: str = "A point is one parameter setting, by its mean over folds; pruned trials are left out.",
+    note: str = "A point is a setting, by its mean over folds; a square one that was pruned, by an estimate.",
 ) -> Figure:
     """Every trial by each of its parameters, and the best value so far by trial.
 
@@ -36,7 +36,11 @@ def tuning_picture(
     """
     if hasattr(trials, "trials"):
         metric, higher_is_better = str(trials.metric), trials.metric.higher_is_better
-        trials = [(one.params, one.mean) for one in trials.trials if not one.pruned]
+        both = list(zip(trials.trials, trials.estimates_, strict=True))
+        pruned = [(one.params, value) for one, value in both if one.pruned and np.isfinite(value)]
+        trials = [(one.params, value) for one, value in both if not one.pruned]
+    else:
+        pruned = []
     tried: list[tuple[Mapping[str, Any], float]] = [(params, float(value)) for params, value in trials]
     tried = [one for one in tried if np.isfinite(one[1])]
     values = np.array([value for _, value in tried], np.float64)
@@ -48,18 +52,19 @@ def tuning_picture(
             empty_note(canvas, "No trial was completed.")
             return
         best = (np.maximum if higher_is_better else np.minimum).accumulate(values)
-        up = span([values])
+        up = span([[*values, *(value for _, value in pruned)]])
         draws: list[Callable[[Canvas], None]] = [partial(_so_far, best=best, up=up, metric=metric)]
-        draws += [partial(_by, name=name, tried=tried, up=up, metric=metric) for name in names]
+        every = [*((*one, True) for one in pruned), *((*one, False) for one in tried)]
+        draws += [partial(_by, name=name, tried=every, up=up, metric=metric) for name in names]
         canvas.beside(draws, 1 if canvas.narrow else min(len(draws), 2))
 
     if not tried:
         return Figure(title, "No trial was completed.", draw)
     at = int(values.argmax() if higher_is_better else values.argmin())
+    left_out = f", {len(pruned)} of them pruned" if pruned else ""
     chosen = ", ".join(f"{name} {_text(value)}" for name, value in tried[at][0].items())
-    return Figure(
-        title, f"{len(tried)} trials; the best {metric} is {number_text(values[at])} with {chosen}.", draw
-    )
+    count = f"{len(tried) + len(pruned)} trials{left_out}"
+    return Figure(title, f"{count}; the best {metric} is {number_text(values[at])} with {chosen}.", draw)
 
 
 def _so_far(canvas: Canvas, best: Floats, up: tuple[float, float], metric: str) -> None:
@@ -74,27 +79,28 @@ def _so_far(canvas: Canvas, best: Floats, up: tuple[float, float], metric: str) 
 def _by(
     canvas: Canvas,
     name: str,
-    tried: Sequence[tuple[Mapping[str, Any], float]],
+    tried: Sequence[tuple[Mapping[str, Any], float, bool]],
     up: tuple[float, float],
     metric: str,
 ) -> None:
-    kept = [(params[name], value) for params, value in tried if name in params]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value, _ in kept):
-        places = [float(value) for value, _ in kept]
+    kept = [(params[name], value, pruned) for params, value, pruned in tried if name in params]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value, *_ in kept):
+        places = [float(value) for value, *_ in kept]
         log = min(places) > 0 and max(places) / min(places) > _WIDE
         ticks, across = None, span([places], log=log)
     else:
-        texts = list(dict.fromkeys(_text(value) for value, _ in kept))
-        places, log = [float(texts.index(_text(value))) for value, _ in kept], False
+        texts = list(dict.fromkeys(_text(value) for value, *_ in kept))
+        places, log = [float(texts.index(_text(value))) for value, *_ in kept], False
         room = canvas.width / (len(texts) + 1)
         ticks = [(float(i), shorten(text, room, 11)) for i, text in enumerate(texts)]
         across = (-0.5, len(texts) - 0.5)
     panel = Panel(
         canvas, across, up, x_name=name, y_name=f"{metric} by {name}", height=170, x_ticks=ticks, x_log=log
     )
-    for place, (value, reached) in zip(places, kept, strict=True):
-        tip = f"{name} {_text(value)}: {number_text(reached)}"
-        canvas.marker(panel.x(place), panel.y(reached), 0, "s1", tip=tip)
+    for place, (value, reached, pruned) in zip(places, kept, strict=True):
+        tip = f"{name} {_text(value)}: {number_text(reached)}" + (", pruned" if pruned else "")
+        series, role, size = (1, "s2", 2.2) if pruned else (0, "s1", 3.4)
+        canvas.marker(panel.x(place), panel.y(reached), series, role, size, tip=tip)
 
 
 def _text(value: Any) -> str:

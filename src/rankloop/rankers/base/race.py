@@ -1,86 +1,161 @@
-"""Settings that are measured fold by fold, for as long as they keep up with the best one."""
+"""Which setting a search measures next, and on which fold."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from rankloop._arrays import Floats
-from rankloop.rankers.base.paired import behind
+from rankloop.rankers.base.improvement import FoldModel
+from rankloop.rankers.base.space import Space
 
 __all__ = ["Race", "Runner"]
 
-HOPELESS = 1.0  # standard errors behind the best on the queries so far, from which on a setting stops
-Measure = Callable[[Mapping[str, Any], int], tuple[float, Floats]]
+STARTUP = 6  # known or random settings that begin before any is chosen by what those before it reached
+COST = 1.5  # fits that a new setting takes on average: most stop after the first
+CANDIDATES = 512  # of which the most promising one is next
+NEAR = 0.25  # of the steps of a grid with one place for each setting so far: what is so near was tried
+MOST = 80  # settings, the best ones, that the model is fitted to
 
 
 @dataclass(eq=False)
 class Runner:
-    """A setting, and its metric on the folds so far: the mean, and each query; higher is better."""
+    """A setting, the folds in the order in which it takes them, and its values on those so far."""
 
+    place: Floats
     params: dict[str, Any]
+    order: list[int]
     values: list[float] = field(default_factory=list)
-    each: list[Floats] = field(default_factory=list)
+
+    @property
+    def left(self) -> int:
+        return len(self.order) - len(self.values)
+
+    def folds(self) -> list[tuple[int, float]]:
+        """The folds that it has, and the value on each."""
+        return list(zip(self.order, self.values, strict=False))
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values)) if self.values else np.nan
 
 
 class Race:
-    """Settings in the order in which they began, how many fits they took, and the best with all folds.
+    """Settings that begin with one fold, and go on where that promises more than a new setting does.
 
-    `measure(params, fold)` fits a setting on a fold, and gives its mean and the metric of each query.
+    Without `prune`, a setting that has begun has all folds. Settings take the folds in random order, so that
+    no fold alone decides which of them go on, and begin only where enough fits are left to finish one.
+    `known` settings come first. Values are better when higher; one that is not finite is as good as none.
 
-    >>> rng = np.random.default_rng(0)
-    >>> race = Race(lambda params, fold: (params["C"], params["C"] + rng.random(50)), folds=3, prune=True)
-    >>> [len(race.begin({"C": value}).values) for value in (0.2, 0.1, 0.9)], race.fits, race.best.params
-    ([3, 1, 3], 7, {'C': 0.9})
-    >>> race.resume(most=2), race.fits
-    (True, 8)
+    >>> race = Race(Space.of({"C": (0.0, 1.0)}), [{"C": 0.2}], folds=3, prune=True, seed=0)
+    >>> for left in range(30, 0, -1):
+    ...     runner, fold = race.next_fit(left)
+    ...     runner.values.append(0.1 * fold - abs(runner.params["C"] - 0.7))
+    >>> len(race.runners) > 12, round(race.best.params["C"], 1)
+    (True, 0.7)
     """
 
-    def __init__(self, measure: Measure, folds: int, prune: bool) -> None:
-        self.measure, self.folds, self.prune = measure, folds, prune
+    def __init__(
+        self, space: Space, known: Sequence[Mapping[str, Any]], folds: int, prune: bool, seed: int
+    ) -> None:
+        self.space, self.folds, self.prune = space, folds, prune
+        self.rng = np.random.default_rng(seed)
         self.runners: list[Runner] = []
-        self.best: Runner | None = None
-        self.fits = 0
+        places = np.concatenate((space.places(known, self.rng), space.draw(CANDIDATES, self.rng)))
+        first = np.sort(np.unique(places, axis=0, return_index=True)[1])
+        given = [*known, *[{}] * CANDIDATES]
+        self.starts = [(places[at], given[at]) for at in first[: max(STARTUP, len(known))]]
 
-    def begin(self, params: dict[str, Any]) -> Runner:
-        """Measure a setting on all folds, or until it is clearly behind the best."""
-        runner = Runner(params)
+    @property
+    def best(self) -> Runner | None:
+        """The best setting with all folds."""
+        done = [one for one in self.runners if not one.left and np.isfinite(one.mean)]
+        return max(done, key=lambda one: one.mean, default=None)
+
+    def next_fit(self, left: int) -> tuple[Runner, int] | None:
+        """The setting to fit next, and the fold; None where nothing can be finished with so many fits."""
+        runner = self._chosen(left)
+        return None if runner is None else (runner, runner.order[len(runner.values)])
+
+    def begin(self) -> Runner | None:
+        """A new setting: a known one, or that of which most is expected; None where all were tried."""
+        if self.starts:
+            return self._begun(*self.starts.pop(0))
+        places = self._candidates()
+        gains = self._gains(places, [None] * len(places))
+        return self._begun(places[int(gains.argmax())]) if len(places) else None
+
+    def _chosen(self, left: int) -> Runner | None:
+        begun = [one for one in self.runners if 0 < one.left <= left and np.isfinite(one.values).all()]
+        if begun and not self.prune:
+            return begun[0]
+        spent = sum(len(one.values) for one in self.runners)
+        if left >= self.folds and (not begun or (self.starts and spent < left)):
+            return self.begin()
+        if not begun:
+            return None
+        if self.best is None:
+            return next(one for one in self._ordered() if one in begun)
+        places = np.array([one.place for one in begun])
+        if left >= self.folds:
+            places = np.concatenate((places, self._candidates()))
+        new = len(places) - len(begun)
+        gains = self._gains(places, [*begun, *[None] * new])
+        chosen = int((gains / [*(one.left for one in begun), *[COST] * new]).argmax())
+        return begun[chosen] if chosen < len(begun) else self._begun(places[chosen])
+
+    def _begun(self, place: Floats, given: Mapping[str, Any] = MappingProxyType({})) -> Runner:
+        (params,) = self.space.settings(place[None])
+        for name, value in given.items():  # a place gives a number but for its last digits
+            if not isinstance(self.space.ranges[name], list):
+                params[name] = value
+        runner = Runner(place, params, self.rng.permutation(self.folds).tolist())
         self.runners.append(runner)
-        self._advance(runner)
-        while not self.finished(runner) and not (self.prune and self._hopeless(runner)):
-            self._advance(runner)
         return runner
 
-    def resume(self, most: int) -> bool:
-        """Measure one more fold of the stopped setting least behind, of those that `most` fits can finish."""
-        stopped = [
-            one for one in self.runners if not self.finished(one) and self.folds - len(one.values) <= most
+    def _candidates(self) -> Floats:
+        """New settings, not near what was tried."""
+        tried = np.array([one.place for one in self.runners])
+        places = self.space.draw(CANDIDATES, self.rng)
+        apart = self.space.apart(places, tried).max(axis=2).min(axis=1)
+        near = NEAR * len(tried) ** (-1 / len(self.space.ranges))
+        fresh: Floats = places[apart > (near if (apart > near).any() else 0.0)]
+        return fresh
+
+    def _ordered(self) -> list[Runner]:
+        """The settings with values, best first by how far these lie above the medians of their folds.
+
+        One that waits for its values counts as average.
+        """
+        middle = self._medians()
+
+        def above(one: Runner) -> float:
+            return float(np.mean([value - middle[fold] for fold, value in one.folds()] or [0.0]))
+
+        return sorted((one for one in self.runners if np.isfinite(one.values).all()), key=above, reverse=True)
+
+    def _medians(self) -> dict[int, float]:
+        every = [pair for one in self.runners if np.isfinite(one.values).all() for pair in one.folds()]
+        return {
+            fold: float(np.median([value for where, value in every if where == fold]))
+            for fold in {fold for fold, _ in every}
+        }
+
+    def _gains(self, places: Floats, own: Sequence[Runner | None]) -> Floats:
+        """The expected improvement on the best, of new settings (None) and of those that have begun."""
+        best = self.best
+        if best is None or not len(places):
+            return np.zeros(len(places))
+        tried, middle = self._ordered()[:MOST], self._medians()
+        known = [
+            (at, fold, value)
+            for at, one in enumerate(tried)
+            for fold, value in (one.folds() if one.values else middle.items())
         ]
-        if stopped:
-            self._advance(min(stopped, key=self._lead_of_best))
-        return bool(stopped)
-
-    def finished(self, runner: Runner) -> bool:
-        return len(runner.values) == self.folds
-
-    def _advance(self, runner: Runner) -> None:
-        value, each = self.measure(runner.params, len(runner.values))
-        runner.values.append(value)
-        runner.each.append(each)
-        self.fits += 1
-        valid = self.finished(runner) and np.isfinite(np.mean(runner.values))
-        if valid and (self.best is None or self._lead_of_best(runner) < 0):
-            self.best = runner
-
-    def _hopeless(self, runner: Runner) -> bool:
-        """Whether it is clearly behind on the queries that both have; noisy folds alone are not."""
-        if self.best is None:
-            return False
-        ahead = self.best.each[: len(runner.each)]
-        return behind(np.concatenate(runner.each), np.concatenate(ahead), HOPELESS)
-
-    def _lead_of_best(self, runner: Runner) -> float:
-        """How far the best is ahead on the folds that both have."""
-        assert self.best is not None  # a setting stops only behind one with all folds
-        return float(np.mean(self.best.values[: len(runner.values)]) - np.mean(runner.values))
+        at, fold, values = map(np.array, zip(*known, strict=True))
+        rows = np.array([one.place for one in tried])
+        model = FoldModel(self.space.apart(rows, rows), at, fold, values, self.folds, self.rng)
+        self_at = np.array([tried.index(one) if one in tried else -1 for one in own])
+        return model.expected_improvement(self.space.apart(places, rows), self_at, best.mean)

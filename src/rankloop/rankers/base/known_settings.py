@@ -10,11 +10,6 @@ _KNOWN: dict[str, list[dict[str, Any]]] = {
     "LambdaMART": [
         {"leaves": 4, "learning_rate": 0.3, "feature_fraction": 0.75, "l2": 0.3, "bagging_fraction": 0.8},
         {"leaves": 8, "learning_rate": 0.15, "feature_fraction": 1.0, "l2": 10.0, "bagging_fraction": 0.8},
-        {"leaves": 16, "learning_rate": 0.08, "feature_fraction": 1.0, "l2": 0.1, "bagging_fraction": 0.8},
-        {"leaves": 31, "learning_rate": 0.05, "feature_fraction": 0.6, "l2": 1.0, "bagging_fraction": 0.8},
-        {"leaves": 8, "learning_rate": 0.3, "feature_fraction": 1.0, "l2": 0.1, "bagging_fraction": 0.8},
-        {"leaves": 8, "learning_rate": 0.15, "feature_fraction": 0.75, "l2": 100.0, "bagging_fraction": 0.8},
-        {"leaves": 63, "learning_rate": 0.1, "feature_fraction": 0.4, "l2": 10.0, "bagging_fraction": 0.7},
     ],
     "LinearRanker": [{"loss": "softmax", "l2": 1e-3}, {"loss": "ranknet", "l2": 1e-2}],
     "RankSVM": [{"C": 0.1}, {"C": 0.01}],
