@@ -71,7 +71,13 @@ def _so_far(canvas: Canvas, best: Floats, up: tuple[float, float], metric: str) 
     across = span([[1, len(best)]], room=0.0)
     ticks = None if len(best) > 1 else [(1.0, "1")]
     panel = Panel(
-        canvas, across, up, x_name="trial", y_name=f"best {metric} so far", height=170, x_ticks=ticks
+        canvas,
+        across,
+        up,
+        x_name="trial with all folds",
+        y_name=f"best {metric} so far",
+        height=170,
+        x_ticks=ticks,
     )
     panel.curve(Curve("best", np.arange(1.0, len(best) + 1), best), 0)
 
