@@ -208,7 +208,10 @@ DEVELOPMENT: dict[str, Callable[[], Fixed]] = {
     "movies": lambda: movies(2000),
     "movies, others": lambda: movies(2200),
     "movies, 2400": lambda: movies(2400),
-    **{f"movies, {first}": lambda first=first: movies(first) for first in (1000, 1200, 1400, 1600, 2600)},
+    **{
+        f"movies, {first}": lambda first=first: movies(first)
+        for first in (1000, 1200, 1400, 1600, 2600, 2800, 3000, 3200)
+    },
     "network, 8": made(makers.network, 8),
     "steps, 8": made(makers.steps, 8),
     "counts, 8": made(makers.counts, 8),
