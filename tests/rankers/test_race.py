@@ -74,6 +74,24 @@ def test_a_setting_that_is_far_behind_stops():
     assert race.best.params["x"] > 0.95
 
 
+@pytest.mark.parametrize("prune", [True, False])
+def test_what_the_model_leaves_out_does_not_go_on(prune, monkeypatch):
+    """Where there are many settings, it is fitted to the best ones; the others stay as bad as they were."""
+    monkeypatch.setattr(race, "MOST", 5)
+    one = Race(SPACE, [], folds=3, prune=prune, seed=0)
+    assert run(one, 120, lambda params, fold: params["x"] + 0.3 * fold) == 0
+    assert len(one.runners) > 40 or not prune
+    assert not prune or all(len(runner.values) == 1 for runner in one.runners if runner.params["x"] < 0.5)
+    assert one.best.params["x"] > 0.95
+
+
+def test_without_pruning_a_setting_has_all_folds_also_where_one_gives_no_value():
+    one = Race(SPACE, [], folds=3, prune=False, seed=0)
+    run(one, 30, lambda params, fold: np.nan if fold == 1 and params["x"] > 0.5 else params["x"])
+    assert [len(runner.values) for runner in one.runners] == [3] * 10
+    assert one.best.params["x"] <= 0.5
+
+
 def test_folds_come_in_random_order():
     race = Race(SPACE, [], folds=3, prune=True, seed=0)
     run(race, 90, lambda params, fold: params["x"])

@@ -17,7 +17,7 @@ STARTUP = 6  # known or random settings that begin before any is chosen by what 
 COST = 1.5  # fits that a new setting takes on average: most stop after the first
 CANDIDATES = 512  # of which the most promising one is next
 NEAR = 0.25  # of the steps of a grid with one place for each setting so far: what is so near was tried
-MOST = 80  # settings, the best ones, that the model is fitted to
+MOST = 160  # settings, the best ones, that the model is fitted to
 
 
 @dataclass(eq=False)
@@ -88,9 +88,10 @@ class Race:
         return self._begun(places[int(gains.argmax())]) if len(places) else None
 
     def _chosen(self, left: int) -> Runner | None:
-        begun = [one for one in self.runners if 0 < one.left <= left and np.isfinite(one.values).all()]
+        begun = [one for one in self.runners if 0 < one.left <= left]
         if begun and not self.prune:
             return begun[0]
+        begun = [one for one in begun if np.isfinite(one.values).all()]
         spent = sum(len(one.values) for one in self.runners)
         if left >= self.folds and (not begun or (self.starts and spent < left)):
             return self.begin()
@@ -144,7 +145,10 @@ class Race:
         }
 
     def _gains(self, places: Floats, own: Sequence[Runner | None]) -> Floats:
-        """The expected improvement on the best, of new settings (None) and of those that have begun."""
+        """The expected improvement on the best, of new settings (None) and of those that have begun.
+
+        Of a setting that the model leaves out, as others are better, none is expected.
+        """
         best = self.best
         if best is None or not len(places):
             return np.zeros(len(places))
@@ -157,5 +161,8 @@ class Race:
         at, fold, values = map(np.array, zip(*known, strict=True))
         rows = np.array([one.place for one in tried])
         model = FoldModel(self.space.apart(rows, rows), at, fold, values, self.folds, self.rng)
-        self_at = np.array([tried.index(one) if one in tried else -1 for one in own])
-        return model.expected_improvement(self.space.apart(places, rows), self_at, best.mean)
+        number = {id(one): at for at, one in enumerate(tried)}
+        mine = np.array([-1 if one is None else number.get(id(one), -1) for one in own])
+        left_out = [one is not None and id(one) not in number for one in own]
+        gains = model.expected_improvement(self.space.apart(places, rows), mine, best.mean)
+        return np.where(left_out, 0.0, gains)
