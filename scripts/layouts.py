@@ -513,6 +513,10 @@ LAYOUTS = {
             " (`truncation=100, norm_gap=True`), level by level, 128 leaves",
         },
     ),
+    "gpu_trees/lightgbm": Layout(
+        {"": "{who}", "trees": "{trees}", "CPU, s": "{cpu:.0f}", "NDCG@10, validation": "{ndcg:.4f}"},
+        {"LightGBM, lambdarank, 255 leaves": "LightGBM's own `lambdarank`, leaf by leaf, 255 leaves"},
+    ),
     "gpu_trees/quality": Layout(
         {
             "": "{who}",
