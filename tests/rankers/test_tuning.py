@@ -235,3 +235,10 @@ def test_estimates_of_pruned_trials_by_hand():
     np.testing.assert_allclose(study.estimates_, [0.6, 0.7, 0.55])
     assert repr(study).splitlines()[3].split() == ["3", "0.5500", "0.0000", "1"]
     assert study.best_params_ == {"C": 2.0}
+
+
+def test_a_study_without_values_says_so():
+    study = Study(RankSVM(), metric("ndcg@10"), [Trial({"C": 1.0}, [float("nan")], True, [1])])
+    with pytest.raises(ValueError, match=r"no trial has a finite ndcg@10 on every fold"):
+        _ = study.best_params_
+    assert np.isnan(study.estimates_).all()

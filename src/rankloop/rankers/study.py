@@ -41,6 +41,11 @@ class Study(Tabled):
     @property
     def best_(self) -> Trial:
         finished = [trial for trial in self.trials if not trial.pruned and np.isfinite(trial.mean)]
+        if not finished:
+            raise ValueError(
+                f"no trial has a finite {self.metric} on every fold, so none is the best; "
+                "look at the labels of the folds, or take fewer folds"
+            )
         sign = 1.0 if self.metric.higher_is_better else -1.0
         return max(finished, key=lambda trial: sign * trial.mean)
 
